@@ -15,21 +15,21 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// silentMax is how often a lock service may be too busy to answer.
+// silentMax is how often a lock service may be too busy to answer in one test.
 const silentMax = 10
 
 // longest is the longest time after which a caller gives up.
 const longest = 10 * time.Millisecond
 
 // TestCallerGoneAtAnyMoment: a caller gives up before, while or just after its request
-// reaches the lock service. Nothing of its request remains that could get the lock
-// later: after the holder's end, the next caller gets it.
+// reaches the lock service. No part of the request remains that could get the lock later:
+// when the holder releases the lock, the next caller gets it.
 func TestCallerGoneAtAnyMoment(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		t.Run(s.Name(), func(t *testing.T) {
 			parallel(t)
 			s := s.On(t, s.Shared(t))
-			s.TTL = time.Minute // no lease is lost on a busy machine
+			s.TTL = time.Minute // so that no lease is lost on a busy machine
 			open := func(wait time.Duration) locker.Lock {
 				l, err := lockertest.Open(t.Context(), s, wait)
 				require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestCallerGoneAtAnyMoment(t *testing.T) {
 			}
 			holder, waiter, next := open(time.Minute), open(time.Minute), open(0)
 			nothing := func(context.Context, int64) error { return nil }
-			for _, l := range []locker.Lock{waiter, next} { // connects, which takes long on a busy machine
+			for _, l := range []locker.Lock{waiter, next} { // connecting takes long on a busy machine
 				err := l.WithLock(t.Context(), "late", nothing)
 				for n := 0; n < 30 && draw.CodeOf(err) == draw.CodeLockUnavailable; n++ {
 					err = l.WithLock(t.Context(), "late", nothing)

@@ -26,15 +26,15 @@ import (
 // revisions that created them. The first key has the lock; each waiter watches the key
 // before its own, so that a release wakes one waiter. The revision is the token.
 //
-// Each hold has its own etcd lease instead of one lease for the process. The end of a
-// lease removes everything attached to it, even if a response was lost, and two holders
-// in one process are never mistaken for one. etcd counts leases in whole seconds and
-// has a minimum length; if that is longer than requested, a dead holder keeps the lock
-// for that long.
+// Each hold has its own etcd lease, instead of one for the process. When a lease ends,
+// etcd removes everything attached to it, even if a response was lost. So two holders in
+// one process are never mistaken for one. etcd counts leases in whole seconds and has a
+// minimum length; if that is longer than requested, a dead holder keeps the lock for that
+// long.
 type etcdLock struct {
 	client *etcd.Client
 	ttl    time.Duration
-	// late counts leases that are being ended and whose last request was not answered.
+	// late counts leases that are being ended after a request that got no answer.
 	late sync.WaitGroup
 }
 
@@ -98,7 +98,7 @@ func (e *etcdLock) acquire(ctx context.Context, key string, until time.Time) (*l
 	switch {
 	case err == nil:
 	case errors.Is(err, errBusy) || ctx.Err() != nil:
-		_ = s.leave(ctx) // the next holder in the queue need not wait for the term
+		_ = s.leave(ctx) // so that the next in the queue need not wait for the end of the term
 		return nil, err
 	default:
 		e.late.Go(func() { _ = s.leave(ctx) })
@@ -124,11 +124,11 @@ type stand struct {
 	key      string // only of this stand
 	id       etcd.LeaseID
 	ttl      time.Duration
-	since    time.Time // before the lease was last granted or kept
-	revision int64     // that created the key
+	since    time.Time // a moment before the lease was last granted or renewed
+	revision int64     // the revision that created the key
 }
 
-// lease requests the lease that everything else is attached to.
+// lease requests the etcd lease to which the key will be attached.
 func (s *stand) lease(ctx context.Context, ttl time.Duration) error {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()
@@ -169,8 +169,8 @@ func (s *stand) awaitFront(ctx context.Context, until time.Time) error {
 	}
 }
 
-// findBefore returns the key just before this one, "" when it is the first, and
-// the revision at which that was so.
+// findBefore returns the key just before this one, "" if this is the first, and the
+// revision at which it was read.
 func (s *stand) findBefore(ctx context.Context) (key string, seen int64, err error) {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 // fake is a lock service whose answers a test chooses. It uses the time of synctest.
 type fake struct {
 	renew    func(ctx context.Context) error
-	age      time.Duration // of the leases that it grants
+	age      time.Duration // the age of the leases that it grants
 	acquired atomic.Int64
 	renewed  atomic.Int64
 	released atomic.Int64
@@ -98,8 +98,8 @@ func TestFailedRenewalIsRepeated(t *testing.T) {
 	})
 }
 
-// The end of the caller's context does not end the lease while the work continues: work
-// that has begun is committed under the lock.
+// The caller's context ends while the work continues. The lease does not end: work that
+// has begun is committed under the lock.
 func TestCallerGoneLeaseStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -149,7 +149,7 @@ func TestPanicReleases(t *testing.T) {
 	})
 }
 
-// A context that outlives its hold gives no more rights than any other context.
+// A context that lives longer than its hold gives no more rights than any other context.
 func TestContextOutlivesHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -188,8 +188,8 @@ func TestReleaseWaitsForNested(t *testing.T) {
 	})
 }
 
-// Callers that wait for a holder are refused at their limit, or when their context
-// ends, and neither keeps a place in the queue.
+// Callers wait for a holder, and are refused at their limit or when their context ends.
+// None keeps a place in the queue.
 func TestQueueBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}

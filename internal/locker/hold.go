@@ -16,7 +16,7 @@ type hold struct {
 	key     string
 
 	// cancel ends the context of the holder's work, stop ends the watch. The watch
-	// continues after the caller's context has ended, because the work may continue too:
+	// continues after the caller's context has ended. The work may continue too, because
 	// the caller cannot cancel a commit.
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc
@@ -27,8 +27,8 @@ type hold struct {
 	nested sync.WaitGroup
 }
 
-// enter adds a nested caller, unless the hold is over: a context may live longer than
-// the lock that was held in it.
+// enter adds a nested caller, unless the hold is over: the caller's context may live
+// longer than the hold.
 func (h *hold) enter() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,7 +41,7 @@ func (h *hold) enter() bool {
 
 func (h *hold) leave() { h.nested.Done() }
 
-// end admits no more nested callers and waits for those that are in.
+// end admits no more nested callers, and waits for those that have entered.
 func (h *hold) end() {
 	h.mu.Lock()
 	h.over = true
@@ -49,8 +49,8 @@ func (h *hold) end() {
 	h.nested.Wait()
 }
 
-// release ends the hold: first its context, then the nested callers, then the watch, so
-// that no renewal can follow the release.
+// release ends first the hold's context, then waits for the nested callers, and then ends
+// the watch, so that no renewal can follow the release.
 func (h *hold) release(ctx context.Context) {
 	if h.watched != nil {
 		h.cancel(nil)
@@ -81,7 +81,7 @@ func (h *hold) watch(ctx context.Context, g *guard) context.Context {
 func (h *hold) keep(life context.Context) {
 	ttl := h.lease.term(h.options)
 	term := ttl - driftOf(ttl)
-	// The end of the term has a separate timer: a renewal may hang.
+	// The end of the term has its own timer, because a renewal may hang.
 	expiry := time.AfterFunc(time.Until(h.lease.since.Add(term)), func() { h.lose("its term passed unrenewed", nil) })
 	defer expiry.Stop()
 	next := time.NewTimer(time.Until(h.lease.since.Add(ttl / 3)))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// refusal is an error that is complete without further context.
+// refusal is an error that needs no further text.
 type refusal string
 
 // Error implements error.
@@ -23,10 +23,10 @@ const (
 // backend is the part of a lock that differs between kinds of locks; the guard around
 // it is the same for all.
 type backend interface {
-	// acquire requests the lock once and waits for it, but not after until. It fails
-	// with errBusy, with ctx's error, or with the error of the lock service; then
-	// nothing of the request remains. The lease's holder can be distinguished from
-	// every other holder, also in the same process.
+	// acquire requests the lock once and waits for it, but not after until. It fails with
+	// errBusy, with ctx's error, or with the error of the lock service. Then nothing of
+	// the request remains. The lock service can distinguish the lease's holder from every
+	// other, even in the same process.
 	acquire(ctx context.Context, key string, until time.Time) (*lease, error)
 	ping(ctx context.Context) error
 	close() error
@@ -35,14 +35,15 @@ type backend interface {
 // lease is one hold of a lock.
 type lease struct {
 	token int64
-	// ttl is the term if the lock service set one shorter than requested; 0 means the
-	// requested one.
+	// ttl is the term, if the lock service set another than the requested one, otherwise
+	// 0.
 	ttl time.Duration
 	// since is a moment before the lock service began to count the term: just before
 	// the request that it granted.
 	since time.Time
-	// renew proves owner and term and starts the term again. errLost means that the
-	// term is over; any other error leaves that open.
+	// renew proves that the lease belongs to the holder and that its term is not over,
+	// and starts the term again. errLost means that the term is over. After any other
+	// error it may or may not be over.
 	renew func(ctx context.Context) error
 	// release frees the lock if it is still this holder's.
 	release func(ctx context.Context) error

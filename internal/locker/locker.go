@@ -26,17 +26,17 @@ const (
 
 // Options are shared by all locks.
 type Options struct {
-	// TTL is the length of a lease: after its holder has died, the lock is free after
-	// at most this time. At least TTLMin; some services round it up to whole seconds or
-	// to their own minimum.
+	// TTL is the length of a lease: after its holder has died, the lock is free after at
+	// most this time. It is at least TTLMin. Some services round it up to whole seconds,
+	// or to their own minimum.
 	TTL time.Duration
 	// Wait is the maximum wait for the lock; 0 tries once.
 	Wait time.Duration
 	// Log gets the events that no caller gets as an error, such as a failed release.
 	// nil discards them.
 	Log *slog.Logger
-	// Database is the service's own, for the locks that live in it. The
-	// others ignore it.
+	// Database is the service's own database, for the locks that are in it. Other locks
+	// ignore it.
 	Database Database
 }
 
@@ -44,11 +44,11 @@ type Options struct {
 type Database interface {
 	// LockStatements returns the statements of the database's locks.
 	LockStatements() locksql.Statements
-	// LockDB is a pool of connections only for locks; on SQLite it is the one write
-	// connection, which no lock holds while its holder works.
+	// LockDB is a pool of connections that only locks use. On SQLite it is the only
+	// connection for writes, which no lock occupies while its holder works.
 	LockDB() *sql.DB
-	// SharesSessions reports whether sessions cannot be relied on, because a proxy
-	// shares them between clients.
+	// SharesSessions reports whether locks cannot rely on a session, because a proxy
+	// shares it between clients.
 	SharesSessions() bool
 }
 
@@ -60,13 +60,13 @@ type Lock interface {
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
 	// Ping checks that the lock service answers; it takes at most a second.
 	Ping(ctx context.Context) error
-	// Close ends the connections that the lock opened, never the database's. No
-	// WithLock may be running or follow.
+	// Close ends the connections that the lock opened, but not those of the database. No
+	// call of WithLock may be under way or follow.
 	Close() error
 }
 
-// kind is one kind of lock. Both functions take the part of the URL after the scheme;
-// check needs neither a database nor a network.
+// kind is one kind of lock. Both functions take the part of the URL after the scheme.
+// check uses neither a database nor a network.
 type kind struct {
 	check func(rest string) error
 	open  func(rest string, o Options) (backend, error)
@@ -101,7 +101,7 @@ func checkOf[T any](read func(rest string) (T, error)) func(rest string) error {
 	}
 }
 
-// Check checks the URL of a lock as far as is possible without the database. Error:
+// Check checks the URL of a lock, as far as that is possible without the database. Error:
 // CodeInvalidRequest.
 func Check(url string) error {
 	_, _, err := find(url)
@@ -120,9 +120,9 @@ func find(url string) (kind, string, error) {
 // Schemes returns the kinds of lock, sorted: the parts of a URL before the colon.
 func Schemes() []string { return slices.Sorted(maps.Keys(registry())) }
 
-// Open creates the lock that url names. It sends no request: Ping and draws find a lock
-// service that is down, but Open does not. An unknown scheme, a malformed URL or a lock
-// that the database does not have is draw.CodeInvalidRequest.
+// Open creates the lock that url names. It sends no request, so it does not notice if the
+// lock service is down; Ping and draws do. Error: CodeInvalidRequest for an unknown
+// scheme, a malformed URL, or a lock that the database does not have.
 func Open(_ context.Context, url string, o Options) (Lock, error) {
 	k, rest, err := find(url)
 	if err != nil {

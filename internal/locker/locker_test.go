@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(lockertest.Main(m)) }
 
-// parallel runs a test in parallel, unless it is measured. Most of its time is spent
-// waiting for leases to end.
+// parallel runs a test in parallel with others, unless results are measured. Most of the
+// test's time is spent on waiting for leases to end.
 func parallel(t *testing.T) {
 	if !lockertest.Measuring() {
 		t.Parallel()
@@ -43,7 +43,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestSuiteCatchesFlaws: a suite that accepts a broken lock proves nothing.
+// TestSuiteCatchesFlaws: the suite detects each broken lock. A suite that does not would
+// prove nothing.
 func TestSuiteCatchesFlaws(t *testing.T) {
 	for flaw, check := range lockertest.Flaws() {
 		t.Run(flaw, func(t *testing.T) {

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// namingMax is how long each server has to accept a connection.
+// namingMax is the time that each server has to accept a connection.
 const namingMax = 200 * time.Millisecond
 
-// naming adds to a ping's error the servers that accept no connection, and the reasons.
-// If each server accepts one, it adds the names of all servers. The clients of etcd and
-// ZooKeeper report only that the time is over. A nil error stays nil.
+// naming adds to the error of a ping the servers that accept no connection, with the
+// reasons. If all servers accept one, it adds their names. It is needed because the
+// clients of etcd and ZooKeeper report only that the time is over. A nil error stays nil.
 func naming(ctx context.Context, servers []string, err error) error {
 	if err == nil {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // the time for the ping is over
+	ctx = context.WithoutCancel(ctx) // the time of the ping is over
 	dialer := net.Dialer{Timeout: namingMax}
 	refusals := make([]string, len(servers))
 	var asked sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 const slotsMax = 8
 
 // pinboard provides connections that stay with one holder for as long as it holds its
-// lock. It always keeps one connection of the pool free: a holder needs it briefly to
+// lock. It always keeps one connection of the pool free. A holder needs it briefly, to
 // count its token and to interrupt a wait. Otherwise holders would wait for each other.
 type pinboard struct {
 	db    *sql.DB
@@ -68,8 +68,8 @@ func (b *pinboard) pin(ctx context.Context, until time.Time) (*pinned, error) {
 	return p, err
 }
 
-// connect skips connections of the pool that were closed unnoticed: nothing has been
-// sent on them yet.
+// connect takes a connection from the pool. It skips those that were closed without the
+// pool's knowledge. Nothing has been sent on them yet.
 func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err error) {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()
@@ -87,8 +87,8 @@ func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err
 	return p, err
 }
 
-// undoTries is how often undo is attempted after a statement was interrupted: an
-// interruption that arrives late ends the first attempt.
+// undoTries is how often undo is attempted after a statement was interrupted. The first
+// attempt may fail, because an interruption that arrives late ends it.
 const undoTries = 3
 
 // undo frees every lock that the connection holds.
@@ -142,12 +142,12 @@ func (p *pinned) drop() {
 }
 
 // wait sends a statement that the server may answer late, and gives up when until has
-// passed or ctx ends. It then requests the server to stop, because a server whose
-// client only disconnects continues to wait, and then holds the lock. errBusy means
+// passed or ctx ends. It then asks the server to stop the statement. If the client only
+// disconnected, the server would continue to wait, and then hold the lock. errBusy means
 // that another session has the lock. After an error the caller must not use the
 // connection any more. It holds no lock, unless the server cannot be reached.
 func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context.Context) error) error {
-	if err := ctx.Err(); err != nil { // while it connected
+	if err := ctx.Err(); err != nil { // while it was connecting
 		_ = p.back(ctx)
 		return err
 	}
@@ -171,7 +171,7 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 	}
 	stopped := <-interrupted
 	if stopped == nil && (err == nil || hasServerCode(err, p.board.sql.Interrupted)) {
-		_ = p.back(ctx) // it may have been granted at that very moment
+		_ = p.back(ctx) // the lock may have been granted at that moment
 	} else {
 		p.discard()
 	}
@@ -184,7 +184,7 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 	return errBusy
 }
 
-// settle takes the connection back after a statement that failed by itself.
+// settle takes the connection back after a statement that failed without an interruption.
 func (p *pinned) settle(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -230,8 +230,8 @@ func (p *pinned) tell(ctx context.Context, statement string) error {
 	})
 }
 
-// token counts key's holders, on another connection and committed at once, so that a
-// token is used up even if its holder dies.
+// token raises and returns the count of key's holders. It uses another connection and
+// commits at once, so that a token is used up even if its holder dies.
 func (b *pinboard) token(ctx context.Context, key string) (token int64, err error) {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 )
 
 // TestSilentQuestionEndsWithItsConnection: a statement whose response is lost,
-// interrupted or not, may have been granted. The link of its connection is silent, so
-// that the server does not see it closed either.
+// interrupted or not, may have got the lock. The link of its connection is silent, so the
+// server does not see that it is closed either.
 func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -56,9 +56,9 @@ func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 	}
 }
 
-// TestLateQuestionEndsItsSession: if this process is paused until the time for a
-// statement is over, the driver does not send it. The lock of the session is still
-// freed, and the session is not reused.
+// TestLateQuestionEndsItsSession: this process is paused until the time for a statement
+// is over, so the driver does not send it. The lock of the session is still freed, and
+// the session is not used again.
 func TestLateQuestionEndsItsSession(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // attempt requests a lock once. With errBusy it also returns how much of the present
-// holder's term is left, 0 if unknown.
+// holder's term is left, 0 if that is unknown.
 type attempt func(ctx context.Context) (l *lease, left time.Duration, err error)
 
 // pace is how often a lock service is polled: after delays that double from the

@@ -10,13 +10,13 @@ import (
 // queueMax is the maximum number of callers that wait for one key in this process.
 const queueMax = 4096
 
-// queue admits one caller per key to the lock service, in order of arrival. Without it
-// the callers of one process would overload the service, and callers that share a
+// queue lets one caller per key use the lock service, in order of arrival. Without it,
+// the callers of one process would overload the service. Also, callers that share a
 // connection or session would be mistaken for one owner.
 type queue struct {
 	mu sync.Mutex
-	// lines has an entry for each key that a caller holds or requests: the turns of the
-	// callers that wait after it.
+	// lines has an entry for each key that a caller holds or requests. The entry has the
+	// turns of the callers that wait.
 	lines map[string][]chan struct{}
 }
 
@@ -68,7 +68,7 @@ func (q *queue) join(key string) chan struct{} {
 	return turn
 }
 
-// quit gives up a place; a turn that came at the same instant is passed on.
+// quit gives up a place. If the turn has just come, it is passed on.
 func (q *queue) quit(key string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -23,7 +23,8 @@ import (
 type redisLock struct {
 	server *redisServer
 	ttl    time.Duration
-	// late counts keys that are being freed because they may have been set.
+	// late counts keys that are being freed because they may have been set although the
+	// request failed.
 	late sync.WaitGroup
 }
 
@@ -92,7 +93,7 @@ func (r *redisLock) close() error {
 }
 
 // redisScripts are the scripts that a server runs atomically. KEYS are the lock and the
-// counter of tokens, ARGV the owner and the other named values.
+// counter of tokens. ARGV are the owner and the arguments in the comments below.
 type redisScripts struct {
 	// take returns {1, token}, or {0, rest of the holder's term in ms}.
 	take *redis.Script // ms

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// ballot is one attempt to get a majority, under its own name.
+// ballot is one attempt to get a majority, under a name of its own.
 type ballot struct {
 	m          *redisMajority
 	key, owner string
-	// claimed is closed for each server when its claim has a result: a release that
-	// overtook the claim would leave the lock held.
+	// claimed has a channel for each server. It is closed when the claim at that server
+	// has a result: a release before that would leave the lock held.
 	claimed []chan struct{}
 }
 
@@ -29,8 +29,8 @@ func (b *ballot) hold(ctx context.Context) (l *lease, left time.Duration, err er
 			}, 0, nil
 		}
 	}
-	// No caller waited for this attempt to end, so its end is not published: waiters
-	// would try, fail and wake others.
+	// The end of this attempt is not published, because no caller waited for it. Waiters
+	// would otherwise try, fail, and wake others.
 	_ = b.release(ctx, false)
 	return nil, left, err
 }

@@ -14,9 +14,9 @@ import (
 // time of the requests. The drift between two clocks is subtracted as well.
 //
 // A majority produces a growing token as follows. Each server that grants the lock
-// proposes a token, above its last token and not below its clock. The highest proposal
-// is the token. Before it is used it is sealed: it is written back to a majority of
-// servers that still hold the lock for this owner. The next holder has a majority too,
+// proposes a token that is above its last one and not below its clock. The highest
+// proposal is the token. Before it is used it is sealed: it is written back to a majority
+// of servers that still hold the lock for this owner. The next holder has a majority too,
 // so at least one of its servers has sealed the old token before it granted the lock
 // again, and proposes a higher one.
 //
@@ -29,8 +29,8 @@ type redisMajority struct {
 	servers []*redisServer
 	quorum  int
 	ttl     time.Duration
-	// limit bounds a request to one server: it is short compared to the term, because a
-	// silent server would otherwise use up much of the others' term.
+	// limit bounds a request to one server. It is short compared to the term, because a
+	// silent server would otherwise use up much of the term at the other servers.
 	limit time.Duration
 	// late counts requests whose replies are not waited for.
 	late sync.WaitGroup
@@ -69,8 +69,8 @@ type reply struct {
 	err    error
 }
 
-// vote asks all servers at once, and returns their replies as soon as a majority has
-// said yes or no longer can. Later replies are ignored.
+// vote asks all servers at once. It returns their replies as soon as a majority has said
+// yes, or can no longer do so. Later replies are ignored.
 func (m *redisMajority) vote(ctx context.Context, servers []int, ask func(ctx context.Context, i int) reply) []reply {
 	answers := make(chan reply, len(servers))
 	for _, i := range servers {
@@ -118,8 +118,8 @@ func tallied(replies []reply) (t tally) {
 	return t
 }
 
-// checkGranted returns nil for a majority, errBusy while a later vote may give one, and an
-// error if too few servers reply.
+// checkGranted returns nil if a majority granted the lock, errBusy if a later vote may
+// succeed, and another error if too few servers reply.
 func (m *redisMajority) checkGranted(replies []reply) error {
 	t := tallied(replies)
 	switch {
@@ -131,8 +131,9 @@ func (m *redisMajority) checkGranted(replies []reply) error {
 	return errBusy
 }
 
-// checkOwned returns nil for a majority, errLost if so many servers said no that the
-// others cannot make a majority, and otherwise an error that leaves the result open.
+// checkOwned returns nil if a majority said yes, and errLost if a majority is no longer
+// possible because of those that said no. Otherwise it returns an error that leaves the
+// result open.
 func (m *redisMajority) checkOwned(replies []reply) error {
 	t := tallied(replies)
 	switch {

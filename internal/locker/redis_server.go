@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// redisServer is one Redis server and its part in the locks on it.
+// redisServer is one Redis server, with what the locks on it need.
 type redisServer struct {
 	client  *redis.Client
 	scripts redisScripts
@@ -29,7 +29,7 @@ type redisServer struct {
 }
 
 // redisOptions reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/DB]. Two hosts are
-// refused: a majority of two cannot lose any.
+// refused, because a majority of two fails if one of them fails.
 func redisOptions(rest string) ([]*redis.Options, error) {
 	authority, path, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
 	account, hosts := "", authority
@@ -73,8 +73,8 @@ func redisServers(rest string) ([]*redisServer, error) {
 	return servers, nil
 }
 
-// boundRedis gives every request a limit and disables retries: a SET NX that is sent
-// again finds its own key and mistakes it for another holder's.
+// boundRedis gives every request a limit, and disables retries: a SET NX that is sent
+// again would find its own key, and mistake it for that of another holder.
 func boundRedis(o *redis.Options) {
 	o.MaxRetries = -1
 	o.DialerRetries = 1
@@ -85,7 +85,7 @@ func boundRedis(o *redis.Options) {
 }
 
 func (s *redisServer) keys(key string) []string {
-	// The braces keep both keys in one slot of a cluster.
+	// With the braces, both keys are in one slot of a cluster.
 	return []string{"drawsvc:lock:{" + key + "}", "drawsvc:token:{" + key + "}"}
 }
 

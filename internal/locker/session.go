@@ -10,14 +10,14 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// session is a lock that belongs to a database session: GET_LOCK on MySQL and MariaDB,
-// a session advisory lock on PostgreSQL (14 or newer). The session is a pinned
-// connection, which returns to the pool only when the database has confirmed that the
-// lock is free; in doubt it is closed. The server ends a session that was silent for a
+// session is a lock that belongs to a database session: GET_LOCK on MySQL and MariaDB, a
+// session advisory lock on PostgreSQL (14 or newer). The session is a pinned connection.
+// It returns to the pool only when the database has confirmed that the lock is free; in
+// doubt it is closed. The server ends a session that was silent for the length of a
 // lease.
 //
 // Keys are hashed: two keys with equal hashes would only wait for each other. A renewal
-// checks that the same session holds the lock, which detects a pooler that uses another
+// checks that the same session holds the lock, and so detects a pooler that uses another
 // session for each statement.
 type session struct {
 	board *pinboard
@@ -88,9 +88,9 @@ func (s *session) acquire(ctx context.Context, key string, until time.Time) (*le
 }
 
 func (s *session) renew(ctx context.Context, p *pinned, name any) error {
-	// A session that does not answer does not keep the lock for long. The lock ends with
-	// its connection, and the driver closes a connection if it did not wait for the
-	// response.
+	// A session that does not answer must not keep the lock for long. The lock ends with
+	// its connection, and the driver closes a connection whose response it did not wait
+	// for.
 	mine, err := p.askYesNo(ctx, s.sql.Mine, name)
 	if err != nil || !mine {
 		return errors.Join(errLost, err)

@@ -19,7 +19,7 @@ import (
 )
 
 // changeRow runs a statement that changes one row and returns a number, in a row or
-// through LAST_INSERT_ID. If it changed nothing it fails with sql.ErrNoRows.
+// through LAST_INSERT_ID. If no row was changed, it fails with sql.ErrNoRows.
 func changeRow(ctx context.Context, db *sql.DB, byInsertID bool, query string, args ...any) (n int64, err error) {
 	if !byInsertID {
 		err = db.QueryRowContext(ctx, query, args...).Scan(&n)
@@ -61,13 +61,13 @@ func isClash(err error) bool {
 	return hasServerCode(err, "40001", "40P01", "55P03", "1213", "1205", "1020", "3572")
 }
 
-// staleMax is the maximum number of broken connections of a pool that one query may
-// meet.
+// staleMax is the maximum number of broken connections that one query may get from its
+// pool.
 const staleMax = 16
 
-// retryStale runs a query that may be repeated, and repeats it while the pool returns
-// connections that were closed unnoticed: a server that restarted has closed all of
-// them at once.
+// retryStale runs a query that may be repeated. It repeats it as long as the pool returns
+// connections that were closed without its knowledge. After a restart of the server there
+// may be many of them.
 func retryStale(ctx context.Context, ask func() error) error {
 	for n := 0; ; n++ {
 		err := ask()
@@ -77,8 +77,8 @@ func retryStale(ctx context.Context, ask func() error) error {
 	}
 }
 
-// isStale reports whether a connection had ended, as opposed to one that could not be
-// opened.
+// isStale reports whether an error means that a connection had ended, and not that one
+// could not be opened.
 func isStale(err error) bool {
 	if _, refused := errors.AsType[*pgconn.ConnectError](err); refused {
 		return false

@@ -23,7 +23,8 @@ type table struct {
 	db  *sql.DB
 	sql locksql.Table
 	ttl time.Duration
-	// late counts leases that are being freed because they may have been granted.
+	// late counts leases that are being freed because they may have been granted although
+	// the request failed.
 	late sync.WaitGroup
 }
 
@@ -48,7 +49,8 @@ func (t *table) acquire(ctx context.Context, key string, until time.Time) (*leas
 	seen := false
 	return poll(ctx, until, p, nil, func(ctx context.Context) (*lease, time.Duration, error) {
 		if seen {
-			// Reading first avoids the lock of a useless UPDATE on a held row.
+			// An UPDATE that changes nothing would lock the row that another holds, so it
+			// is read first.
 			if left, err := t.readRest(ctx, key); err == nil && left > 0 {
 				return nil, left, errBusy
 			}
@@ -85,7 +87,7 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	var token int64
 	var since time.Time
 	err := retryStale(ctx, func() (err error) {
-		if !since.IsZero() { // the last attempt may have been granted without a response
+		if !since.IsZero() { // the previous attempt may have been granted without a response
 			_ = t.exec(ctx, nil, t.sql.Release, key, owner)
 		}
 		since = time.Now()
@@ -98,8 +100,8 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 		case isClash(err):
 			err = errBusy
 		default:
-			// The lock may have been granted although the request failed. The caller
-			// does not wait for its release; if the release fails, its term ends.
+			// The lock may have been granted although the request failed. The caller does
+			// not wait for its release; if the release fails, the term ends anyway.
 			t.late.Go(func() { _ = t.exec(ctx, nil, t.sql.Release, key, owner) })
 		}
 		return nil, err
@@ -114,7 +116,7 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	}, nil
 }
 
-// readRest reads the rest of the holder's term.
+// readRest reads how much of the holder's term is left.
 func (t *table) readRest(ctx context.Context, key string) (time.Duration, error) {
 	ctx, cancel := t.detachContext(ctx)
 	defer cancel()

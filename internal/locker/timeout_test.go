@@ -17,8 +17,8 @@ import (
 
 // TestServersTimeLimits checks what `drawsvc doctor` reports about the time limits of a
 // server. The locks set the limits for idle sessions themselves. A limit for statements
-// ends a wait early, and a limit for idle transactions ends a hold whose renewals come
-// later.
+// ends a wait early. A limit for idle transactions ends a hold if it is shorter than the
+// time to the next renewal.
 func TestServersTimeLimits(t *testing.T) {
 	t.Parallel()
 	type limit struct {
@@ -52,7 +52,8 @@ func TestServersTimeLimits(t *testing.T) {
 					}
 					execute(c.set)
 					defer execute(c.undo)
-					// If a limit comes first, only that ends the wait or the hold.
+					// If the server's limit is shorter than these times, it ends the wait
+					// or the hold, and nothing else does.
 					wait, hold := 700*time.Millisecond, 2500*time.Millisecond // past the first renewal
 					if !c.waits {
 						wait = time.Minute
@@ -69,8 +70,8 @@ func TestServersTimeLimits(t *testing.T) {
 	}
 }
 
-// underLimit holds a lock for a time, while another session waits for it. It returns
-// whether the wait lasted for its full time, and whether the hold was lost.
+// underLimit holds a lock for a time, while another session waits for it. waits reports
+// whether the wait lasted for its full time, lost whether the hold was lost.
 func underLimit(t *testing.T, url, lock string, wait, hold time.Duration) (waits, lost bool) {
 	open := func(wait time.Duration) locker.Lock {
 		l, err := locker.Open(t.Context(), lock, locker.Options{TTL: 6 * time.Second, Wait: wait, Database: stocktest.Open(t, url, stock.Options{})})

@@ -21,18 +21,19 @@ import (
 // release wakes one waiter. The token is the transaction that created the node, which
 // grows with the queue.
 //
-// All holders of a process share one session, which ZooKeeper ends when it has not
-// heard from the process for the session's timeout: ZooKeeper's own limits may make
-// that longer than the requested lease. Because the session continues when one of its
-// holders fails, every node has a random name and is removed on every return path, even
-// a node whose creation was never answered.
+// All holders of a process share one session. ZooKeeper ends it after the session's
+// timeout without a message from the process. ZooKeeper's own limits may make the timeout
+// longer than the requested lease. The session continues when one of its holders fails.
+// So every node has a random name, and is removed on every return path, even if its
+// creation was never answered.
 type zookeeper struct {
 	zkPlace
 	session *zkSession
 	ttl     time.Duration
-	// isKnown means that this session has authenticated its user.
+	// isKnown means that the user was authenticated in this session.
 	isKnown atomic.Bool
-	// isClosed means that the folder was checked, and other users cannot change it.
+	// isClosed means that the access list of the folder was checked, and no other user
+	// can change the folder.
 	isClosed atomic.Bool
 }
 
@@ -64,7 +65,7 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 	switch {
 	case err == nil:
 	case errors.Is(err, errBusy) || ctx.Err() != nil:
-		_ = p.leave() // the next holder in the queue need not wait for a sweep
+		_ = p.leave() // so that the next in the queue need not wait for a sweep
 		return nil, err
 	default:
 		p.sweep()
@@ -151,7 +152,7 @@ func (p *place) awaitFront(ctx context.Context, until time.Time) (int64, error) 
 	}
 }
 
-// findBefore returns the node just before this one, "" when it is the first.
+// findBefore returns the node just before this one, "" if this is the first.
 func (p *place) findBefore() (string, error) {
 	nodes, err := zkCall(p.session, func(c *zk.Conn) ([]string, error) {
 		nodes, _, err := c.Children(p.folder)
@@ -163,7 +164,7 @@ func (p *place) findBefore() (string, error) {
 	slices.SortFunc(nodes, func(a, b string) int { return int(number(a) - number(b)) })
 	i := slices.Index(nodes, p.node)
 	if i < 0 {
-		return "", errLost // ended with the session
+		return "", errLost // the node ended with the session
 	}
 	if i == 0 {
 		return "", nil
@@ -171,8 +172,8 @@ func (p *place) findBefore() (string, error) {
 	return nodes[i-1], nil
 }
 
-// number returns the number that ZooKeeper appended to a node's name. It counts in 32
-// bits and continues below zero, so that only differences can be compared.
+// number returns the number that ZooKeeper appended to a node's name. It has 32 bits and
+// continues below zero, so only differences can be compared.
 func number(node string) int32 {
 	n, err := strconv.ParseInt(node[strings.LastIndex(node, "_")+1:], 10, 32)
 	if err != nil {
@@ -181,11 +182,12 @@ func number(node string) int32 {
 	return int32(n)
 }
 
-// await waits for the deletion of the node before. A watch that is left over ends with
-// that node.
+// await waits for the deletion of the node before this one. A watch that remains ends
+// with that node.
 func (p *place) await(ctx context.Context, until time.Time, before string) error {
 	deleted, err := zkCall(p.session, func(c *zk.Conn) (<-chan zk.Event, error) {
-		// Get is used because Exists would also watch for a node that is never created.
+		// Exists is not used, because it would also watch for a node that is never
+		// created.
 		_, _, deleted, err := c.GetW(p.folder + "/" + before)
 		return deleted, err
 	})
@@ -225,8 +227,8 @@ func (p *place) token() (int64, error) {
 	return stat.Czxid, nil
 }
 
-// prove writes to the node: a server that was cut off may still answer a read from old
-// data, but a write needs a majority.
+// prove writes to the node. A read would not be enough: a server that was cut off may
+// still answer it from old data, but a write needs a majority.
 func (p *place) prove() error {
 	_, err := zkCall(p.session, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(p.folder+"/"+p.node, nil, -1) })
 	if errors.Is(err, zk.ErrNoNode) {

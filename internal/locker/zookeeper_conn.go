@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// zkServers is the client's list of servers. The client's own list resolves addresses
-// only once. It also pauses for a second before it reconnects to its only server, and a
-// session may end in that second.
+// zkServers replaces the client's list of servers. The client's own list resolves
+// addresses only once. It also pauses for a second before it reconnects to its only
+// server, and a session may end in that second.
 type zkServers struct {
 	mu      sync.Mutex
 	servers []string
@@ -50,7 +50,7 @@ func (z *zkServers) Connected() {
 	z.tries, z.connected = 0, time.Now()
 }
 
-// dial opens a connection that also reads the server's greeting.
+// dial opens a connection that also reads the start of the server's first response.
 func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn, error) {
 	conn, err := (&net.Dialer{Timeout: min(limit, opTimeout)}).DialContext(context.Background(), network, address)
 	if err != nil {
@@ -63,15 +63,15 @@ func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn
 // length, the protocol's version and the session's timeout, 32 bits each.
 const zkGreeting = 12
 
-// zkConn gives the session its timeout, which the client does not expose, and shortens
-// the client's wait for the greeting, which is many times as long.
+// zkConn reads the session's timeout, which the client does not expose. It also shortens
+// the client's wait for the first response, which is many times as long.
 type zkConn struct {
 	net.Conn
 	session *zkSession
 	greeted []byte
 }
 
-// Read implements net.Conn; the greeting comes first.
+// Read implements net.Conn. The first response has the session's timeout.
 func (c *zkConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if missing := zkGreeting - len(c.greeted); missing > 0 {
@@ -83,7 +83,7 @@ func (c *zkConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// SetReadDeadline implements net.Conn; the deadline of the greeting is shorter.
+// SetReadDeadline implements net.Conn. Until the first response, the deadline is shorter.
 func (c *zkConn) SetReadDeadline(t time.Time) error {
 	if soon := time.Now().Add(opTimeout); len(c.greeted) < zkGreeting && t.After(soon) {
 		t = soon

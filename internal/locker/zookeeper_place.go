@@ -49,8 +49,8 @@ func (at *zkPlace) readUser(text string) bool {
 	return isPair && wrong == nil && wrongToo == nil && at.user != "" && at.password != "" && !strings.Contains(at.user, ":")
 }
 
-// acl returns the access list of the nodes: only the user may change them, if there is
-// a user.
+// acl returns the access list of the nodes. If there is a user, only that user may change
+// them.
 func (at *zkPlace) acl() []zk.ACL {
 	if at.user == "" {
 		return zk.WorldACL(zk.PermAll)
@@ -58,14 +58,14 @@ func (at *zkPlace) acl() []zk.ACL {
 	return zk.DigestACL(zk.PermAll, at.user, at.password)
 }
 
-// awaitReady waits briefly for a connection that has authenticated the user, and
-// refuses a folder that everybody may change, because others could take a lock away
-// from its holder.
+// awaitReady waits briefly for a connection that has authenticated the user. It refuses a
+// folder that everybody may change, because others could then take a lock away from its
+// holder.
 func (z *zookeeper) awaitReady(ctx context.Context) error {
 	if err := z.session.awaitReady(ctx); err != nil || z.user == "" {
 		return err
 	}
-	if !z.isKnown.Load() { // the client does so itself on further connections
+	if !z.isKnown.Load() { // on further connections, the client does so itself
 		_, err := zkCall(z.session, func(c *zk.Conn) (bool, error) { return true, c.AddAuth("digest", []byte(z.user+":"+z.password)) })
 		if err != nil {
 			return err

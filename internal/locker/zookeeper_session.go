@@ -22,7 +22,7 @@ type zkSession struct {
 	quit    chan struct{}
 	// events is closed when the client has ended.
 	events <-chan zk.Event
-	// late counts sweeps, and calls that nobody waits for any more.
+	// late counts sweeps, and calls whose callers no longer wait.
 	late sync.WaitGroup
 }
 
@@ -50,9 +50,8 @@ func (s *zkSession) timeout() time.Duration {
 
 func (s *zkSession) connected() bool { return s.conn.State() == zk.StateHasSession }
 
-// awaitReady waits briefly for the connection, so that no request is queued on a
-// connection that is known to be down: the client would send it when the connection is
-// restored.
+// awaitReady waits briefly for the connection. So no request is queued on a connection
+// that is known to be down, which the client would send when the connection is restored.
 func (s *zkSession) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
@@ -64,8 +63,8 @@ func (s *zkSession) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// zkCall makes a call, which takes no context and may take long, and waits for a
-// limited time. If the call succeeds later, the caller has to sweep.
+// zkCall makes a call, and waits for a limited time. The call itself has no context, and
+// may take long. If it succeeds later, the caller must sweep.
 func zkCall[T any](s *zkSession, call func(c *zk.Conn) (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -87,8 +86,8 @@ func zkCall[T any](s *zkSession, call func(c *zk.Conn) (T, error)) (T, error) {
 	}
 }
 
-// sweep removes the possible remains of a place in the background. It repeats until
-// none are left, or until the session has ended, which removes them too.
+// sweep removes what may remain of a place, in the background. It repeats until nothing
+// is left, or until the session has ended, which removes the rest.
 func (p *place) sweep() {
 	s := p.session
 	session := s.conn.SessionID()
@@ -108,8 +107,8 @@ func (p *place) sweep() {
 	})
 }
 
-// isSwept reports whether nothing was left at a moment after everything that the session
-// had sent before.
+// isSwept reports whether nothing is left, as seen after everything that the session sent
+// before.
 func (p *place) isSwept() bool {
 	if !p.session.connected() {
 		return false
@@ -136,7 +135,7 @@ func (s *zkSession) close() {
 	close(s.quit)
 	s.conn.Close()
 	s.late.Wait()
-	limit := time.After(2 * opTimeout) // it may be connecting
+	limit := time.After(2 * opTimeout) // it may still be connecting
 	for {
 		select {
 		case _, more := <-s.events:

@@ -23,8 +23,8 @@ func anonymous(t *testing.T, address string) *zk.Conn {
 	return conn
 }
 
-// takesAway tries the actions that take a lock away from its holder: removing the
-// holder's node, or changing its access list.
+// takesAway tries the actions that take a lock away from its holder: to remove the
+// holder's node, and to change its access list.
 func takesAway(t *testing.T, conn *zk.Conn, folder string) (refusals []error) {
 	t.Helper()
 	keys, _, err := conn.Children(folder)

@@ -20,10 +20,10 @@ import (
 // started to hold locks.
 const childVariable = "DRAWSVC_LOCKERTEST_CHILD"
 
-// Main is for TestMain: it runs the tests, or the holder in a process that the suite
-// started.
+// Main is for TestMain. It runs the tests, or, in a process that the suite started, the
+// holder.
 func Main(m *testing.M) int {
-	logging.Disable() // it reports servers that were killed on purpose
+	logging.Disable() // it would report servers that were killed on purpose
 	spec := os.Getenv(childVariable)
 	if spec == "" {
 		servertest.ManyAtOnce()
@@ -45,7 +45,7 @@ type command struct {
 	ID int
 	// Do is "hold", or for a requested hold, "release" or "cancel".
 	Do string
-	// Lock numbers the instances of the lock that the process opens.
+	// Lock is the number of one of the instances of the lock in the process.
 	Lock int
 	Key  string
 	Wait time.Duration
@@ -57,8 +57,8 @@ type report struct {
 	// What is first "held", then "lost" if the context ended, and finally "done".
 	What  string
 	Token int64
-	// Code is the error of WithLock: "" for none, "canceled" for its caller's context,
-	// or a code of package draw. Text is for people.
+	// Code is the error of WithLock: "" for none, "canceled" if the caller's context was
+	// canceled, or a code of package draw. Text is for people.
 	Code, Text string
 	// At is the wall clock in nanoseconds at the moment when the lock was held, or when
 	// the holder's function returned.
@@ -85,8 +85,8 @@ type childHold struct {
 	release chan struct{}
 }
 
-// serve executes commands until its input ends, as it does when the suite's process
-// dies.
+// serve executes commands until its input ends. The input also ends if the suite's
+// process dies.
 func (c *child) serve(in io.Reader) error {
 	commands := json.NewDecoder(in)
 	for {

@@ -18,8 +18,8 @@ type database interface {
 }
 
 // openDatabase opens the database at a URL in the form of --database, nil for "". An
-// SQLite file is opened without the store, which would exclude other processes: the
-// suite needs them.
+// SQLite file is opened without the store, because the store would exclude other
+// processes, which the suite needs.
 func openDatabase(ctx context.Context, url string) (database, error) {
 	path, isFile := strings.CutPrefix(url, "sqlite:")
 	switch {

@@ -16,7 +16,7 @@ func killedHolder(b *bench) error {
 		return err
 	}
 	next := b.processes[1].ask(0, b.key, patience)
-	time.Sleep(b.TTL / 2) // a lease that was renewed at least once
+	time.Sleep(b.TTL / 2) // until the lease was renewed at least once
 	killed := time.Now()
 	b.processes[0].kill()
 	if err := within(b.ctx, b.Grip+slack, next.heldC, "the next holder after a kill"); err != nil {
@@ -33,8 +33,9 @@ func killedHolder(b *bench) error {
 }
 
 // pausedHolder: a process that is paused for longer than its lease loses the lock, and
-// the next process draws. When the paused process resumes, it is notified, its write is
-// rejected, and its release does not free the next holder's lock.
+// another process gets the lock and draws. When the paused process resumes, it is
+// notified, and its write is rejected. Its release does not free the lock of the new
+// holder.
 func pausedHolder(b *bench) error {
 	before, err := b.vault.issued(b.ctx)
 	if err != nil {
@@ -44,8 +45,8 @@ func pausedHolder(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// The pause comes at once, before a renewal, because a process that is paused
-	// during a write to a file blocks all others.
+	// The pause begins at once, before a renewal. If it began during a write to a file,
+	// the paused process would block all others.
 	stopped := time.Now()
 	b.processes[0].stop()
 	defer b.processes[0].cont()

@@ -12,9 +12,9 @@ const (
 	// in each.
 	contenders = 32
 	instances  = 3
-	// rounds is how often each gets the lock.
+	// rounds is how often each contender gets the lock.
 	rounds = 3
-	// patience is a wait limit that no healthy lock reaches.
+	// patience is a limit of a wait that is never reached unless the lock is broken.
 	patience = 30 * time.Second
 )
 
@@ -47,8 +47,8 @@ func (i *inside) leave() {
 	i.count--
 }
 
-// exclusion: only one of many contenders holds the lock at a time, each with a token
-// above all earlier tokens.
+// exclusion: only one of many contenders holds the lock at a time, and its token is above
+// all earlier tokens.
 func exclusion(b *bench) error {
 	var in inside
 	errs := make(chan error, contenders)
@@ -108,11 +108,11 @@ func tokenOutlives(b *bench) error {
 	return nil
 }
 
-// manyKeys: locks on different keys do not exclude each other, and do not exhaust
-// shared resources: each can be obtained, if necessary in sequence.
+// manyKeys: locks on different keys do not exclude each other, and do not exhaust shared
+// resources. Each can be held, if necessary one after another.
 func manyKeys(b *bench) error {
 	s := b.Subject
-	s.TTL = 10 * time.Second // a lease as in service: a queue may take longer than a short one
+	s.TTL = 10 * time.Second // a lease as long as in service: a wait in a queue may be longer than a short lease
 	l, err := b.openAs(s, patience)
 	if err != nil {
 		return err

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// refusedMax is the maximum time for a call to find out that the lock service is
-	// down.
+	// refusedMax is the maximum time after which a call must report that the lock service
+	// is down.
 	refusedMax = 1500*time.Millisecond + slack
 	// backMax is the maximum time until a lock works again after its service is back.
 	backMax = 5 * time.Second
 )
 
-// fault is one failure, for the kinds of server that have it; no kinds means all.
+// fault is one failure. kinds are the kinds of server that have it; no kinds means all.
 type fault struct {
 	name  string
 	kinds []string
@@ -60,7 +60,7 @@ func RunFaults(t *testing.T, s Subject) {
 			require.NoError(t, steady(t, func(attempt int) error {
 				if attempt > 1 {
 					near = near.slower()
-					for _, s := range servers { // may be dead or paused
+					for _, s := range servers { // some may be dead or paused
 						s.Kill()
 						if err := s.Start(); err != nil {
 							return err
@@ -83,7 +83,7 @@ func RunFaults(t *testing.T, s Subject) {
 type rig struct {
 	bench
 	servers []*servertest.Server
-	// far is the subject through the links.
+	// far is the subject with URLs that lead through the links.
 	far   Subject
 	links links
 }
@@ -111,7 +111,7 @@ func (r *rig) grab(l *opened) (*grip, error) {
 			close(in)
 			select {
 			case <-g.end:
-			case <-r.ctx.Done(): // a failure that was not released
+			case <-r.ctx.Done(): // a hold that was not released because of a failure
 			}
 			return nil
 		})
@@ -129,7 +129,7 @@ func (g *grip) release() error {
 	return <-g.done
 }
 
-// isLost reports whether the holder was notified of a loss.
+// isLost reports whether the holder was notified that the lock is lost.
 func (g *grip) isLost() bool {
 	select {
 	case <-g.lost:
@@ -139,7 +139,7 @@ func (g *grip) isLost() bool {
 	}
 }
 
-// warm opens a lock and uses it once, so that it has connections to lose.
+// warm opens a lock and uses it once, so that it has open connections.
 func (r *rig) warm(s Subject, wait time.Duration) (*opened, error) {
 	l, err := r.openAs(s, wait)
 	if err != nil {
@@ -149,8 +149,8 @@ func (r *rig) warm(s Subject, wait time.Duration) (*opened, error) {
 	return l, err
 }
 
-// held opens the lock of s twice: for a holder, which then holds it, and for a second
-// process that does not wait.
+// held opens the lock of s twice. The holder then holds it. The other acts as a second
+// process, and does not wait.
 func (r *rig) held(s Subject) (holder, other *opened, first *grip, err error) {
 	if holder, err = r.warm(s, patience); err != nil {
 		return nil, nil, nil, err
@@ -162,7 +162,7 @@ func (r *rig) held(s Subject) (holder, other *opened, first *grip, err error) {
 	return holder, other, first, err
 }
 
-// refused requires that l finds out soon that its service is down.
+// refused requires that l soon reports that its service is down.
 func (r *rig) refused(l *opened) (time.Duration, error) {
 	began := time.Now()
 	err := l.WithLock(r.ctx, r.key, nothing)
@@ -179,8 +179,8 @@ func (r *rig) refused(l *opened) (time.Duration, error) {
 	return took, nil
 }
 
-// served requires that l is served within a time, and until then refused with the
-// errors of the contract. It returns the token.
+// served requires that l gets the lock within a time. Until then, it must be refused with
+// the errors of the contract. served returns the token.
 func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Duration, err error) {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		err := l.WithLock(r.ctx, r.key, func(_ context.Context, t int64) error {
@@ -211,8 +211,8 @@ func after(earlier, token int64) error {
 	return nil
 }
 
-// serverKilled: the holder is notified, others are refused quickly, and the same locks
-// work again when the server does.
+// serverKilled: if a server is killed, the holder is notified, and others are refused
+// quickly. The same locks work again when the server does.
 func serverKilled(r *rig) error {
 	holder, other, first, err := r.held(r.Subject)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// linkBroken: a holder without a link to its service is notified. The lock is free for
-// processes that reach the service; the others are refused quickly. When the link is
-// restored, the same locks work again.
+// linkBroken: a holder without a link to its service is notified. Processes that can
+// still reach the service can get the lock, and all others are refused quickly. When the
+// link is restored, the same locks work again.
 func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	near, err := r.warm(r.Subject, 0)
 	if err != nil {
@@ -82,7 +82,7 @@ func cutWhileWaiting(r *rig) error {
 	if err := first.release(); err != nil {
 		return err
 	}
-	// It may still wait, and is then served; or it was notified.
+	// The waiter may still wait, and then it gets the lock; or it was notified.
 	if err := <-waited; err != nil && codeOf(err) != "lock-unavailable" {
 		return fmt.Errorf("the waiter: %w", err)
 	}
@@ -90,8 +90,8 @@ func cutWhileWaiting(r *rig) error {
 	return err
 }
 
-// answerLost: a lock that was granted, but whose response was lost, does not stay held
-// by nobody.
+// answerLost: a lock was granted, but the response was lost. It must not stay held
+// without a holder.
 func answerLost(r *rig) error {
 	far := r.far
 	limit := r.Term + slack
@@ -120,8 +120,8 @@ func answerLost(r *rig) error {
 	return err
 }
 
-// sessionsKilled: a database that ends all sessions frees the locks that are sessions,
-// and their holders are notified; a lease in a table is not affected.
+// sessionsKilled: a database ends all sessions. This frees the locks that belong to a
+// session, and their holders are notified. It does not affect a lease in a table.
 func sessionsKilled(r *rig) error {
 	_, other, first, err := r.held(r.Subject)
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *rig) killSessions() error {
 		return err
 	}
 	for _, id := range sessions {
-		// One that ended by itself is fine too.
+		// A session that ended in the meantime is no error.
 		_, _ = conn.ExecContext(r.ctx, fmt.Sprintf(kill, id))
 	}
 	return nil

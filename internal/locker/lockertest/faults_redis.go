@@ -25,8 +25,8 @@ func redisDo(ctx context.Context, addr string, args ...any) (string, error) {
 	return fmt.Sprint(answer), err
 }
 
-// overtaken breaks a lock while it is held: the next process gets it at once, with a
-// later token; the first holder is notified, and its write is rejected.
+// overtaken breaks a lock while it is held. The next process gets it at once, with a
+// later token. The first holder is notified, and its write is rejected.
 func overtaken(r *rig, s Subject, what string, sever func() error) error {
 	_, other, first, err := r.held(s)
 	if err != nil {
@@ -68,7 +68,8 @@ func redisEmptied(r *rig) error {
 }
 
 // redisRolledBack gives the server the state of a replica that had received neither the
-// lock nor its token: as if that replica had taken over at the same address.
+// lock nor its token. It is as if that replica had replaced the server at the same
+// address.
 func redisRolledBack(r *rig) error {
 	addr := r.servers[0].Addr()
 	if _, err := r.warm(r.Subject, 0); err != nil { // a token that the replica knows
@@ -116,8 +117,8 @@ func lead(ctx context.Context, addr string) error {
 	return err
 }
 
-// redisClock moves the clock of a server during holds: forward, which ends leases, and
-// back, which must not make old tokens valid again.
+// redisClock changes the clock of a server during holds. Forward, it ends leases. Back,
+// it must not make old tokens valid again.
 func redisClock(r *rig) error {
 	s, set, err := fakedRedis(r)
 	if err != nil {
@@ -179,8 +180,8 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	}
 	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "")
 	cmd.Env = []string{
-		// The C library's malloc comes before jemalloc, which reads the time before
-		// faketime is ready.
+		// The C library's malloc must come before jemalloc, because jemalloc reads the
+		// time before faketime is ready.
 		"PATH=" + os.Getenv("PATH"), "LD_PRELOAD=" + libraries[0] + ":libc.so.6", "FAKETIME_TIMESTAMP_FILE=" + clock,
 		"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
 	}
@@ -205,8 +206,8 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	}
 }
 
-// oneOfThreeDown: a majority continues without the rest, whether that is down or
-// silent, and the holder does not notice.
+// oneOfThreeDown: a majority continues if the other server is down or silent, and the
+// holder does not notice.
 func oneOfThreeDown(r *rig) error {
 	holder, err := r.warm(r.Subject, patience)
 	if err != nil {

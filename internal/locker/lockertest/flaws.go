@@ -33,8 +33,8 @@ func Flaws() map[string]string {
 	}
 }
 
-// flawed is a lock on Redis like those in many articles, correct except for one flaw.
-// It polls, and has no queue.
+// flawed is a lock on Redis, like those in many articles. It is correct except for one
+// flaw. It polls, and has no queue.
 type flawed struct {
 	client *redis.Client
 	flaw   string
@@ -89,7 +89,7 @@ func (f *flawed) acquire(ctx context.Context, key, owner string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		ok, err := f.client.SetNX(context.Background(), key, owner, f.o.TTL).Result() // the code of the articles
+		ok, err := f.client.SetNX(context.Background(), key, owner, f.o.TTL).Result() // as in the articles
 		if err != nil {
 			return err
 		}

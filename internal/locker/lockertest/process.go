@@ -76,7 +76,7 @@ func (p *process) listen(stdout io.Reader) {
 func (p *process) tell(c command) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.out.Encode(c) // exited shows that it is dead
+	_ = p.out.Encode(c) // if the process is dead, exited shows it
 }
 
 // kill ends the process at once.
@@ -95,7 +95,7 @@ type held struct {
 	process *process
 	id      int
 	token   int64
-	at      time.Time // when it was held
+	at      time.Time // the time at which the lock was held
 
 	heldC chan struct{}
 	lostC chan struct{}
@@ -118,7 +118,7 @@ func (h *held) hear(r report) {
 	}
 }
 
-// ask begins to hold key with one of the process's locks.
+// ask begins to request key, with one of the locks of the process.
 func (p *process) ask(lock int, key string, wait time.Duration) *held {
 	p.mu.Lock()
 	p.next++
@@ -135,7 +135,7 @@ func (p *process) hold(lock int, key string, wait time.Duration) (*held, error) 
 	return h, h.await()
 }
 
-// await waits until it is held.
+// await waits until the lock is held.
 func (h *held) await() error {
 	select {
 	case <-h.heldC:
@@ -147,7 +147,7 @@ func (h *held) await() error {
 	}
 }
 
-// release ends the hold and returns when WithLock has.
+// release ends the hold, and returns when WithLock has returned.
 func (h *held) release() error {
 	h.process.tell(command{ID: h.id, Do: "release"})
 	return h.end()

@@ -8,31 +8,31 @@ import (
 	"testing"
 )
 
-// Result holds the observations of one lock by one of several tests. Times are
-// milliseconds. Values that were not measured are left out.
+// Result has what several tests observed of one lock. Times are in milliseconds. Values
+// that were not measured are left out.
 type Result struct {
 	Lock, Server string
 	// File means that there is no server and, in the service, no other process.
 	File bool `json:",omitzero"`
-	// Cores is how many cores the service, its callers and all servers shared.
+	// Cores is the number of cores that the service, its callers and all servers share.
 	Cores int `json:",omitzero"`
 	// TTL is the requested lease.
 	TTL float64 `json:",omitzero"`
 
-	// Contenders requested one key; Overlaps counts the moments at which two of them
-	// had it.
+	// Contenders is the number of contenders for one key. Overlaps counts the moments at
+	// which two of them held it.
 	Contenders int  `json:",omitzero"`
 	Overlaps   int  `json:",omitzero"`
 	TokenGrows bool `json:",omitzero"`
-	// KilledFree is the time from a holder's death to the next holder,
-	// PausedFree that from its pause.
+	// KilledFree is the time from a holder's death to the next holder, PausedFree the
+	// time from its pause.
 	KilledFree    float64 `json:",omitzero"`
 	PausedFree    float64 `json:",omitzero"`
 	StaleRejected bool    `json:",omitzero"`
 	RenewedTerms  int     `json:",omitzero"`
 	Reentrant     bool    `json:",omitzero"`
-	// TryOnce is how long a refused attempt takes, WaitOver the time by which a wait
-	// exceeds its limit.
+	// TryOnce is how long a refused attempt takes, WaitOver by how much a wait exceeds
+	// its limit.
 	TryOnce  float64 `json:",omitzero"`
 	WaitOver float64 `json:",omitzero"`
 	// Runs counts the observed queues, InOrder those that were served in order of
@@ -40,15 +40,15 @@ type Result struct {
 	Runs     int     `json:",omitzero"`
 	InOrder  int     `json:",omitzero"`
 	HandOver float64 `json:",omitzero"`
-	// Waiters were observed at a release. Wakes means that they are woken instead of
-	// polling; no Waiters means that there was no link to observe.
+	// Waiters is the number of waiters that were observed at a release, 0 if there was no
+	// link to observe. Wakes means that they are woken instead of polling.
 	Waiters         int     `json:",omitzero"`
 	Wakes           bool    `json:",omitzero"`
 	AsksPerSecond   float64 `json:",omitzero"`
 	WokenPerRelease float64 `json:",omitzero"`
 
-	// The results of faults: DownRefused and BrokenRefused are how long a call takes when
-	// the server is down, or when its link is broken, BackAfter how long after the
+	// The results of faults. DownRefused and BrokenRefused are how long a call takes if
+	// the server is down, or if its link is broken. BackAfter is how long after the
 	// server's return the lock works again. Seen are further observations.
 	DownRefused   float64  `json:",omitzero"`
 	BrokenRefused float64  `json:",omitzero"`

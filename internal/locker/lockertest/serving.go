@@ -12,9 +12,9 @@ import (
 // waiters is how many instances wait when their order and wake-ups are observed.
 const waiters = 4
 
-// queued makes instances queue for a held lock, in sequence, and returns them in the
-// order in which they were served. settled, if not nil, runs before the release, and
-// again while the first of them holds the lock.
+// queued makes instances wait for a held lock, one after another, and returns them in the
+// order in which they got it. settled, if not nil, runs before the release, and again
+// while the first of them holds the lock.
 func queued(b *bench, locks []*opened, settled func(served int) error) ([]int, error) {
 	served := make(chan int)
 	done := make(chan error, len(locks))
@@ -66,7 +66,7 @@ func queued(b *bench, locks []*opened, settled func(served int) error) ([]int, e
 	return order, err
 }
 
-// orderOfService measures whether those that arrived first are served first. It is not
+// orderOfService measures whether those that arrived first get the lock first. It is not
 // a promise.
 func orderOfService(b *bench) error {
 	locks, err := b.openAll(waiters, patience)
@@ -74,7 +74,7 @@ func orderOfService(b *bench) error {
 		return err
 	}
 	for _, l := range locks {
-		if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // connects
+		if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // so that it is connected
 			return err
 		}
 	}
@@ -93,8 +93,8 @@ func orderOfService(b *bench) error {
 	return nil
 }
 
-// handOver measures the time from a holder's end to the next one's start, with one
-// waiter.
+// handOver measures the time from the end of a hold to the beginning of the next, with
+// one waiter.
 func handOver(b *bench) error {
 	locks, err := b.openAll(2, patience)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// errNotRenewed is a lease that expired while its holder and most servers were alive. A
-// server without processor time causes that with a correct lock too, which cannot be
-// detected here.
+// errNotRenewed means that a lease expired although its holder and most servers were
+// alive. This also happens with a correct lock if a server has no processor time, which
+// cannot be detected here.
 var errNotRenewed = errors.New("a lease was not renewed")
 
-// errLate is something that happened later than allowed. A process or a server without
-// processor time causes that too, which cannot be detected here.
+// errLate means that something happened later than allowed. This also happens if a
+// process or a server has no processor time, which cannot be detected here.
 var errLate = errors.New("too late")
 
 const (
-	// steadyMax is how often a check is repeated because the machine stalled.
+	// steadyMax is how often a check is run in all if the machine stalls.
 	steadyMax = 6
 	// lostMax is the maximum number of runs of a check if this process did not stall,
 	// but another process or the server may have.
@@ -29,10 +29,10 @@ const (
 )
 
 // steady runs a check, and repeats it if it failed while the machine stalled: a lease
-// that expired because nobody had processor time says nothing about the lock. A failure
-// without a stall counts at once, and so does the failure of the last run. A lost lease
-// and lateness count only in the last run: another process or the server may have had
-// no processor time, which cannot be detected here.
+// that expired because nobody had processor time says nothing about the lock. Any other
+// failure counts at once, and so does the failure of the last run. A lost lease and
+// lateness count only in the last run, because another process or the server may have had
+// no processor time. That cannot be detected here.
 func steady(tb testing.TB, check func(attempt int) error) error {
 	tb.Helper()
 	for n := 1; ; n++ {
@@ -47,8 +47,8 @@ func steady(tb testing.TB, check func(attempt int) error) error {
 	}
 }
 
-// watchStalls measures until the returned function is called, which returns the longest
-// pause of this process.
+// watchStalls measures the pauses of this process until the returned function is called.
+// That function returns the longest one.
 func watchStalls() func() time.Duration {
 	const tick = 2 * time.Millisecond
 	end, longest := make(chan struct{}), make(chan time.Duration)

@@ -25,11 +25,11 @@ type Subject struct {
 	Kind string
 	// Flaw, if not empty, is one of Flaws: the lock is broken on purpose.
 	Flaw string
-	// TTL is the lease to request, Term the maximum time for which a paused holder may
+	// TTL is the lease to request. Term is the maximum time for which a paused holder may
 	// keep the lock: some servers round up.
 	TTL, Term time.Duration
-	// Grip is the maximum time for which a dead holder may keep the lock: zero if the
-	// server sees its connection close.
+	// Grip is the maximum time for which a dead holder may keep the lock. It is zero if
+	// the server notices that the connection is closed.
 	Grip time.Duration
 }
 
@@ -45,14 +45,15 @@ func (s Subject) Scheme() string {
 const (
 	ttl = 500 * time.Millisecond
 	// wholeSecond is the unit to which some servers round a lease. It is also the
-	// minimum life of a session with a server in a virtual machine on a busy computer.
+	// shortest session that survives if the server is in a virtual machine on a busy
+	// computer.
 	wholeSecond = time.Second
 	// slack is added to every bound, for a busy machine.
 	slack = time.Second
 )
 
-// Registered returns every lock of the registry on every kind of server that it can
-// use, without a server yet.
+// Registered returns every lock of the registry on every kind of server that it can use.
+// The subjects have no server yet.
 func Registered(tb testing.TB) []Subject {
 	tb.Helper()
 	var all []Subject
@@ -72,9 +73,9 @@ func Registered(tb testing.TB) []Subject {
 	return all
 }
 
-// subject returns a lock on a kind of server, with times that suit both. ZooKeeper,
-// etcd and the sessions of MySQL count in seconds. A lock that belongs to a connection
-// has no separate grip.
+// subject returns a lock on a kind of server, with times that suit both. ZooKeeper, etcd
+// and the sessions of MySQL count in seconds. A lock that belongs to a connection has no
+// Grip of its own.
 func subject(scheme, kind string) Subject {
 	s := Subject{Lock: scheme + ":", Kind: kind, TTL: ttl, Term: ttl, Grip: ttl}
 	switch scheme {
@@ -93,8 +94,8 @@ func subject(scheme, kind string) Subject {
 const leaseMax = 4 * time.Second
 
 // slower returns the subject with leases of twice the time. Without processor time, a
-// short lease ends although the lock is right. A broken lock fails with leases of any
-// length.
+// short lease ends although the lock is correct. A broken lock fails whatever the length
+// of its leases is.
 func (s Subject) slower() Subject {
 	if s.TTL < leaseMax {
 		s.TTL, s.Term, s.Grip = 2*s.TTL, 2*s.Term, 2*s.Grip
@@ -102,7 +103,7 @@ func (s Subject) slower() Subject {
 	return s
 }
 
-// On returns the subject on the server at a URL, with its tables created.
+// On returns the subject on the server at a URL, and creates the tables that it needs.
 func (s Subject) On(tb testing.TB, url string) Subject {
 	tb.Helper()
 	switch s.Kind {
@@ -116,7 +117,7 @@ func (s Subject) On(tb testing.TB, url string) Subject {
 }
 
 // Shared returns the URL of a place on a server of the subject's kind. Other tests use
-// the server too, but not this place.
+// the server too, but other places on it.
 func (s Subject) Shared(tb testing.TB) string {
 	tb.Helper()
 	switch s.Kind {
@@ -159,7 +160,7 @@ type opened struct {
 	database database
 }
 
-// open opens the subject's lock, one instance among many, with a wait limit.
+// open opens one more instance of the subject's lock, with a wait limit.
 func (s Subject) open(ctx context.Context, wait time.Duration) (*opened, error) {
 	db, err := openDatabase(ctx, s.Database)
 	if err != nil {

@@ -45,8 +45,8 @@ func Run(t *testing.T, s Subject) {
 	}
 }
 
-// Catches runs only the check of that name on the subject, and returns its error: nil
-// means that the subject passed.
+// Catches runs only the named check on the subject, and returns its error. nil means that
+// the subject passed.
 func Catches(t *testing.T, s Subject, name string) error {
 	b, err := newBench(t, s)
 	require.NoError(t, err)
@@ -112,8 +112,9 @@ func (b *bench) check(ctx context.Context, c Check) error {
 	}
 }
 
-// steadily runs a check on the subject, each time with another key; processes that hold
-// a lock or are paused after a failure are replaced. Repetitions use longer leases.
+// steadily runs a check on the subject, with another key in each repetition. After a
+// failure, processes that hold a lock or are paused are replaced. Repetitions use longer
+// leases.
 func (b *bench) steadily(t *testing.T, c Check) error {
 	return steady(t, func(attempt int) error {
 		if attempt > 1 {
@@ -172,7 +173,7 @@ func mustBeContended(err error) error {
 	return nil
 }
 
-// orNil replaces nil by an error with a text.
+// orNil returns err, or an error with a text if err is nil.
 func orNil(err error) error {
 	if err == nil {
 		return errors.New("no error")

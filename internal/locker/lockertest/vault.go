@@ -31,8 +31,8 @@ func newVault(tb testing.TB) (*vault, error) {
 	return v, nil
 }
 
-// write draws a unit with a token of a key, as external mode does: stock.ErrStaleToken
-// means that a later token has written. Each key counts its own tokens.
+// write draws a unit with a token of a key, as external mode does. stock.ErrStaleToken
+// means that a holder with a later token has written. Each key has its own tokens.
 func (v *vault) write(ctx context.Context, key string, token int64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -47,7 +47,7 @@ func (v *vault) write(ctx context.Context, key string, token int64) error {
 	return tx.Write(ctx, stocktest.On(urn, stocktest.Plan(vaultPool, urn.Version, "a", issued, fmt.Sprint("draw-", v.writes))))
 }
 
-// audit fails if the pool issued another number of units.
+// audit fails unless the pool has issued the given number of units.
 func (v *vault) audit(ctx context.Context, issued int64) error {
 	a, err := v.store.Audit(ctx, vaultPool)
 	if err != nil {

@@ -21,7 +21,7 @@ func behind(b *bench, do func() error) error {
 	return errors.Join(err, h.release())
 }
 
-// best returns the shortest of three, which a busy machine affects least.
+// best returns the shortest of three measurements, which a busy machine affects least.
 func best(measure func() (time.Duration, error)) (time.Duration, error) {
 	shortest := time.Duration(1 << 62)
 	for range 3 {
@@ -38,7 +38,7 @@ func best(measure func() (time.Duration, error)) (time.Duration, error) {
 // lock, on an equally busy machine.
 const soonMax = 50 * time.Millisecond
 
-// free returns the longest of a few attempts at a free lock.
+// free returns the longest of the times of a few attempts at a free lock.
 func free(b *bench, l *opened) (longest time.Duration, err error) {
 	for range 5 {
 		began := time.Now()
@@ -50,8 +50,8 @@ func free(b *bench, l *opened) (longest time.Duration, err error) {
 	return longest, nil
 }
 
-// mustBeSoon requires that something takes no longer than an attempt at a free lock,
-// plus soonMax.
+// mustBeSoon requires that something takes at most soonMax longer than an attempt at a
+// free lock.
 func mustBeSoon(b *bench, l *opened, what string, took time.Duration) error {
 	beside, err := free(b, l)
 	if err == nil && took > beside+soonMax {
@@ -83,14 +83,14 @@ func tryOnce(b *bench) error {
 	})
 }
 
-// waitLimit: a wait ends when its limit is reached, not soonMax later.
+// waitLimit: a wait ends when its limit is reached, and not soonMax later.
 func waitLimit(b *bench) error {
 	const limit = 200 * time.Millisecond
 	l, err := b.open(limit)
 	if err != nil {
 		return err
 	}
-	if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // connects
+	if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // so that it is connected
 		return err
 	}
 	return behind(b, func() error {
@@ -111,9 +111,9 @@ func waitLimit(b *bench) error {
 	})
 }
 
-// cancelledWait: a caller that gives up gets its context's error soon, and nothing of
-// its wait remains: no place in a queue, and no lock without a holder. Some give up at
-// the very moment when the lock becomes free.
+// cancelledWait: a caller that gives up gets its context's error soon, and nothing of its
+// wait remains: no place in a queue, and no lock without a holder. Some callers give up
+// at the moment at which the lock becomes free.
 func cancelledWait(b *bench) error {
 	waiter, err := b.open(patience)
 	if err != nil {
@@ -135,7 +135,7 @@ func cancelledWait(b *bench) error {
 		} else {
 			time.Sleep(time.Until(began.Add(35 * time.Millisecond)))
 			err = h.release()
-			<-done // served or not, as it happens
+			<-done // whether it got the lock or not
 		}
 		cancel()
 		if err == nil {
@@ -159,8 +159,8 @@ func givesUp(done <-chan error, began time.Time, waits time.Duration) error {
 	return nil
 }
 
-// isFree requires that an attempt of another process is served, now and a moment later,
-// in case something arrives late.
+// isFree requires that an attempt of another process gets the lock, now and a moment
+// later, in case something arrives late.
 func isFree(b *bench) error {
 	for _, later := range []time.Duration{0, 20 * time.Millisecond} {
 		time.Sleep(later)

@@ -24,13 +24,12 @@ type Statements struct {
 // Table holds the statements of "table:". Times are microseconds since 1970 by the
 // database's clock.
 type Table struct {
-	// Limit bounds one query; 0 means a second. A file has a longer limit, because no
-	// server can be silent there, and a query mostly waits for the single writing
-	// connection.
+	// Limit bounds one query; 0 means a second. For a file it is longer. No server can be
+	// silent there, and a query mostly waits for the only writing connection.
 	Limit   time.Duration
 	Take    string // owner, ttl, key: raises and returns the token of a free row
-	Rest    string // key: the rest of the term, negative when free
-	Seed    string // key: creates the row, free, unless it is there
+	Rest    string // key: the rest of the term, negative if the row is free
+	Seed    string // key: creates the row as a free one, unless it is there
 	Renew   string // ttl, key, owner
 	Release string // key, owner
 	// ByInsertID is set if Take returns through LAST_INSERT_ID and not in a row.
@@ -65,8 +64,8 @@ type Row struct {
 	Seed      string // creates the row unless it is there
 }
 
-// NewRow returns the statements for a database with NOWAIT; they differ only in the
-// action of an INSERT if the row exists.
+// NewRow returns the statements for a database with NOWAIT. isThere is what an INSERT
+// does if the row exists.
 func NewRow(p Pinned, isThere string) Row {
 	const wait = `SELECT 1 FROM lock_rows WHERE key_id = ? FOR UPDATE`
 	return Row{Pinned: p, Wait: wait, Try: wait + ` NOWAIT`, Seed: `INSERT INTO lock_rows (key_id, token) VALUES (?, 0) ON ` + isThere}
@@ -83,9 +82,9 @@ func (r Row) Numbered() *Row {
 type Session struct {
 	Pinned Pinned
 	Name   func(key string) any
-	// Ask returns a query for the lock that waits for the remaining time. isAnswered
-	// reports whether the query returns yes or no; if not, the lock is granted as soon
-	// as it returns.
+	// Ask returns a query that requests the lock and waits for the remaining time.
+	// isAnswered reports whether the query returns yes or no. Otherwise the lock is
+	// granted as soon as the query returns.
 	Ask func(left time.Duration) (question string, isAnswered bool)
 	// Mine asks whether this session holds the lock; Free frees it.
 	Mine, Free string
@@ -93,12 +92,12 @@ type Session struct {
 
 // Pinned holds the statements for a connection that stays with one holder.
 type Pinned struct {
-	// Prepare makes the server end a connection that is silent for ttl, and, as far as
-	// the server can, a query that waits for a lock longer than wait. It returns the
-	// server's number for the connection.
+	// Prepare makes the server end a connection that is silent for ttl. As far as the
+	// server can, it also ends a query that waits for a lock longer than wait. It returns
+	// the server's number for the connection.
 	Prepare func(ctx context.Context, conn *sql.Conn, ttl, wait time.Duration) (id int64, err error)
-	// Undo frees all that the connection may hold; Restore restores its own settings,
-	// and is empty if Undo does that.
+	// Undo frees all locks that the connection may hold. Restore restores the
+	// connection's own settings; it is empty if Undo does that.
 	Undo, Restore string
 	// Interrupt ends the query that waits on connection %d; its response then has the
 	// code Interrupted.
