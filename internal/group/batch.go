@@ -11,10 +11,10 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Batch is the draws of one pool that are decided together, in order of their arrival.
-// A mode plans the batch, writes the plan and settles it. If the plan was not written,
-// the mode undoes it, and may plan again. The log's answer about a draw is its
-// [urn.LogAnswer]; a plan uses only answers from its own attempt.
+// Batch is the draws of one pool that are decided together, in order of their arrival. A
+// mode plans the batch, writes the plan and settles it. If the plan was not written, the
+// mode undoes it, and may plan again. What the log knows about a draw is its
+// [urn.LogAnswer]. A plan uses only answers from its own attempt.
 type Batch struct {
 	// Urn is the cached copy of the pool.
 	Urn *urn.Urn
@@ -23,24 +23,24 @@ type Batch struct {
 	waiters []*waiter
 	asks    []*urn.Ask // of the waiters, as they are planned
 	phase   phase
-	// asksFirst means that the log is asked before the next plan: a write is in doubt, or
-	// a write of this batch or of an earlier one met a known key. Without that, a large
+	// asksFirst means that the log is asked before the next plan. A write is in doubt, or
+	// a write of this batch or of an earlier one met a known key. Otherwise, a large
 	// batch that contains a known key would be written twice.
 	asksFirst bool
-	// asOf is a moment before the pool was read for the last plan, or the moment at
-	// which its row was locked. The read shows the pool at that moment or later.
+	// asOf is a moment before the pool was read for the last plan, or the moment at which
+	// its row was locked. So what was read is the state at that moment or later.
 	asOf time.Time
 	// lookedUp is the number of users whose turns were read last.
 	lookedUp int
 	// waited is how long the first of the draws waited until it was taken.
 	waited time.Duration
-	// taken is when the batch was taken; it is zero for a draw that is retried by
-	// itself. isFull means that the batch left draws waiting.
+	// taken is when the batch was taken. It is zero for a draw that is retried by itself.
+	// isFull means that some waiting draws were not taken.
 	taken  time.Time
 	isFull bool
-	// stockings is the queue's count at the time when the batch was gathered.
+	// stockings is the queue's count of stock moves when the batch was gathered.
 	stockings int64
-	// waitedInVain means that the batch was given up in doubt, or because of other
+	// waitedInVain means that the batch was given up, in doubt or because of other
 	// sessions. behindVain means that the batch before it was.
 	waitedInVain, behindVain bool
 	mode                     atomic.Pointer[string]
@@ -79,8 +79,8 @@ func (b *Batch) RequestIDs(most int) []string {
 	return ids
 }
 
-// Next replaces a settled batch by the draws that wait now. It returns false if no draw
-// waits, or if the batch is not settled.
+// Next takes the draws that wait now, in place of the settled ones. It returns false if
+// no draw waits, or if the batch is not settled.
 func (b *Batch) Next() bool {
 	if b.phase != settled {
 		return false
@@ -93,10 +93,9 @@ func (b *Batch) Next() bool {
 	return true
 }
 
-// TopUp adds the draws that have arrived since the batch was taken: many may have
-// arrived while it waited for a lock or to retry. A batch in doubt is not changed.
-// TopUp is called before the pool or the log is read for the plan, or in Plan on a row
-// that is locked.
+// TopUp adds the draws that have arrived since the batch was taken: many may have arrived
+// while it waited for a lock or to retry. A batch in doubt is not changed. TopUp is
+// called before the pool or the log is read for the plan. On a locked row, Plan calls it.
 func (b *Batch) TopUp() {
 	b.asOf = time.Now()
 	if b.phase == open {
@@ -137,13 +136,12 @@ func (b *Batch) IsSettled() bool { return b.phase == settled }
 // IsInDoubt reports whether a write of this batch may have been committed.
 func (b *Batch) IsInDoubt() bool { return b.phase == inDoubt }
 
-// WaitedInVain records that the batch was given up because of other sessions, which may
-// make the next batch wait too.
+// WaitedInVain records that the batch was given up because of other sessions. The next
+// batch may then have to wait too.
 func (b *Batch) WaitedInVain() { b.waitedInVain = true }
 
-// IsBehindVain reports whether the batch before this one waited in vain, or was given
-// up in doubt. That may have used nearly all the time that the draws of this batch
-// have.
+// IsBehindVain reports whether the batch before this one waited in vain, or was given up
+// in doubt. The draws of this batch may then have little time left.
 func (b *Batch) IsBehindVain() bool { return b.behindVain }
 
 // IsPlain reports whether the batch's pool was read before and no draw of it has to be
@@ -156,19 +154,19 @@ func (b *Batch) CountsUsers() bool {
 	return b.Urn.State == draw.StateOpen && len(b.Urn.Rules().Counted()) > 0
 }
 
-// IsPlainAt is IsPlain for a batch that may be planned from the cached copy of its pool
-// at the given time: no other session seems to write to the pool, and no item of its
-// agenda is due.
+// IsPlainAt reports whether the batch is plain, and may be planned at the given time from
+// the cached copy of its pool. No other session may seem to write to the pool, and no
+// item of its agenda may be due.
 func (b *Batch) IsPlainAt(now time.Time) bool {
 	return b.IsPlain() && b.Urn.IsCached() && !b.Urn.IsDueAt(now)
 }
 
-// doubt records that writes of the batch may have been committed: every draw is looked
-// up before it is planned again, and no draw joins the batch.
+// doubt records that writes of the batch may have been committed. Every draw is then
+// looked up before it is planned again, and no draw joins the batch.
 func (b *Batch) doubt() { b.phase, b.asksFirst = inDoubt, true }
 
 // Undo puts the units of a plan that wrote nothing back into the urn. Its draws wait
-// again and may be withdrawn, except those that the log may hold.
+// again. They may be withdrawn, except those that the log may already have.
 func (b *Batch) Undo(p *urn.Plan) {
 	p.Undo()
 	for _, w := range b.waiters {
@@ -178,8 +176,8 @@ func (b *Batch) Undo(p *urn.Plan) {
 	}
 }
 
-// InDoubt is Undo for a plan that may nevertheless have been committed: the next read
-// of the log shows it.
+// InDoubt is Undo for a plan that may have been committed all the same. The next read of
+// the log shows whether it was.
 func (b *Batch) InDoubt(p *urn.Plan) {
 	for i, w := range b.waiters {
 		if taken := p.Taken(i); len(taken) > 0 {
@@ -192,12 +190,12 @@ func (b *Batch) InDoubt(p *urn.Plan) {
 
 // Plan decides every draw of the batch in order of arrival; see [urn.Urn.Plan], and
 // [urn.Plan.IsDue] for a plan that is to be undone. No draw is answered before Settle.
-// The pool was read just before. If that read locked the pool's row, no session can
-// have changed it since, and the batch takes in the draws that have arrived. Plan reads
-// the log only if necessary: after a write that met a known key or is in doubt, and in
-// large batches for a while after a known key. The write looks up the draws that the
-// plan refuses, so that a known key is answered whatever the pool's present state or
-// stock (law 4).
+// The pool was read just before. If that read locked the pool's row, no session can have
+// changed it since, so the draws that have arrived may join the batch. Plan reads the log
+// only if necessary: after a write that met a known key or is in doubt, and in large
+// batches for a while after a known key. The write looks up the draws that the plan
+// refuses, so that a known key is answered whatever the pool's present state or stock
+// (law 4).
 func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (*urn.Plan, error) {
 	if locked {
 		b.TopUp()
@@ -216,8 +214,8 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (
 	return b.plan(now, facts), nil
 }
 
-// PlanPlain is Plan without reads of the log. It returns nil if a read is needed, which
-// is always so under rules that count, or if an item of the agenda is due.
+// PlanPlain is Plan without reads of the log. It returns nil if a read is needed. Under
+// rules that count, and if an item of the agenda is due, a read is always needed.
 func (b *Batch) PlanPlain(now time.Time) *urn.Plan {
 	if b.CountsUsers() {
 		return nil
@@ -262,8 +260,8 @@ func (b *Batch) plan(now time.Time, facts *urn.Facts) *urn.Plan {
 	return b.Urn.PlanWith(b.line(), facts, now)
 }
 
-// line returns the requests of the batch for a plan. Draws whose callers still wait can
-// no longer be withdrawn.
+// line returns the requests of the batch for a plan. From then on, the draws whose
+// callers still wait can no longer be withdrawn.
 func (b *Batch) line() []*urn.Ask {
 	for _, w := range b.waiters {
 		w.Skip = !w.state.CompareAndSwap(waiting, planned) && w.hasAnswer()

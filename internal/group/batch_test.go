@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestBatchAdmitsLateDraws: a batch takes in draws that arrive after it was taken, in
-// order and within its bounds, unless it is in doubt.
+// TestBatchAdmitsLateDraws: draws that arrive after a batch was taken join it, in order
+// and within its bounds, unless the batch is in doubt.
 func TestBatchAdmitsLateDraws(t *testing.T) {
 	b := batchOf(urnOf(100), named("a"))
 	q := b.queue
@@ -39,9 +39,9 @@ func TestBatchAdmitsLateDraws(t *testing.T) {
 	require.Equal(t, []string{"d", "e"}, b.Keys(), "what may be committed stays as it is")
 }
 
-// TestRefusalUsesTheLatestLookup: a refusal depends on the latest lookup in the log,
-// not on the lookup for an earlier plan of the batch: another instance may have drawn
-// under the key since, and taken the last unit.
+// TestRefusalUsesTheLatestLookup: a refusal depends on the latest lookup in the log, and
+// not on an earlier one for the same batch. In between, another instance may have drawn
+// under the key, and taken the last unit.
 func TestRefusalUsesTheLatestLookup(t *testing.T) {
 	b := batchOf(urnOf(1), named("a"), named("b"))
 	p := planOf(t, b, nil)
@@ -53,8 +53,8 @@ func TestRefusalUsesTheLatestLookup(t *testing.T) {
 	require.True(t, b.waiters[1].draw.Replayed)
 }
 
-// TestJoiningDrawIsLookedUp: a draw that joins a batch which was looked up before is
-// looked up itself before it is refused.
+// TestJoiningDrawIsLookedUp: a draw joins a batch that was already looked up. It is
+// looked up too before it is refused.
 func TestJoiningDrawIsLookedUp(t *testing.T) {
 	b := batchOf(urnOf(1), named("a"), named("b"))
 	q := b.queue
@@ -123,8 +123,9 @@ func (l readUsers) Turns(_ context.Context, _ *urn.Urn, needs []urn.Need) (*urn.
 	return urn.NewFacts(needs), nil
 }
 
-// TestWhoComesDuringTheReadWaits: a draw that arrives while the users of a batch are
-// looked up is not decided with it, whether or not its user was looked up.
+// TestWhoComesDuringTheReadWaits: a draw that arrives while the turns of a batch's users
+// are read is not decided with the batch, whether or not the turns of its own user were
+// read.
 func TestWhoComesDuringTheReadWaits(t *testing.T) {
 	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":2,"per":"1h"}]}`))
 	require.NoError(t, err)
@@ -154,7 +155,7 @@ func TestWhoComesDuringTheReadWaits(t *testing.T) {
 }
 
 // TestGivenUpBatchReplays: a batch that cannot be decided still answers the draws that
-// the log holds; the others continue to wait, or get the reason.
+// the log has. The others continue to wait, or get the reason.
 func TestGivenUpBatchReplays(t *testing.T) {
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	b := batchOf(urnOf(9), named("new"), named("old"), unnamed, by(named("old"), "other"))
@@ -185,8 +186,8 @@ func TestGivenUpBatchReplays(t *testing.T) {
 	require.Equal(t, int64(9), b.Urn.Remaining())
 }
 
-// TestPlanCachedGrantsOnly: a plan from the cached copy contains no refusals and no
-// replays. If one were needed, there is no plan, and the urn is unchanged.
+// TestPlanCachedGrantsOnly: a plan from the cached copy has no refusals and no replays.
+// If one were needed, there is no plan, and the urn does not change.
 func TestPlanCachedGrantsOnly(t *testing.T) {
 	cached := func(requests ...draw.Request) *Batch {
 		b := batchOf(urnOf(2), requests...)

@@ -22,15 +22,15 @@ type Issuer interface {
 
 // Observer is notified of batches and answers, for metrics.
 type Observer interface {
-	// Gathered is called when a batch is decided. draws is the number of its draws, users
-	// the number of users whose turns were read for them, and waited the time that the
-	// first draw had waited when it was taken.
+	// Gathered is called when a batch is decided. draws is the number of its draws. users
+	// is the number of users whose turns were read for it. waited is how long the first
+	// draw had waited when it was taken.
 	Gathered(draws, users int, waited time.Duration)
 	// Answered is called with the number of draws of one mode that had one outcome:
 	// OutcomeWon, OutcomeBlank, OutcomeReplayed or the code of a refusal.
 	Answered(mode, outcome string, draws int)
-	// DoubtSettled is called when draws have been answered that were in doubt because
-	// the response to a commit was lost.
+	// DoubtSettled is called with the number of draws that were in doubt, because the
+	// response to a commit was lost, and are now answered.
 	DoubtSettled(draws int)
 }
 
@@ -77,7 +77,7 @@ type Batcher struct {
 	// cachedMax is the constant, and less in tests.
 	cachedMax int64
 
-	mu     sync.RWMutex // guards queues and draining; taken before a queue's mutex
+	mu     sync.RWMutex // guards queues and draining; locked before a queue's mutex
 	queues map[string]*queue
 	// cached counts the prizes, and the users' turns of a kind, that the queues cache;
 	// each queue is counted when it becomes idle.
@@ -91,12 +91,12 @@ func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
 	return &Batcher{issuer: issuer, observer: observer, limits: limits, cachedMax: cachedMax, queues: map[string]*queue{}}
 }
 
-// Draw decides r and returns its answer once that is durable, or gives up when
-// Limits.Timeout has passed or ctx ends. Its errors are all *Error. CodeInvalidRequest,
+// Draw decides r and returns its answer once that is durable. It gives up when
+// Limits.Timeout has passed or ctx ends. All its errors are *Error. CodeInvalidRequest,
 // CodeKeyReused and the codes of the pool's state (CodePoolNotFound, CodePoolNotOpen,
 // CodeSoldOut) refuse the draw. After CodeContended, CodeOverloaded, CodeDraining,
-// CodeStoreUnavailable and CodeLockUnavailable nothing happened. After
-// CodeOutcomeUnknown the draw may have happened.
+// CodeStoreUnavailable and CodeLockUnavailable nothing happened. After CodeOutcomeUnknown
+// the draw may have happened.
 func (b *Batcher) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
 	if err := r.Check(); err != nil {
 		return draw.Draw{}, err
@@ -104,8 +104,8 @@ func (b *Batcher) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
 	return b.DrawFor(ctx, "", r)
 }
 
-// DrawFor is Draw for a request that its caller has checked, with the request's id: the
-// log names it if the draw's batch fails.
+// DrawFor is Draw for a request that was already checked. requestID is the id of the
+// request. The service's log names it if the draw's batch fails.
 func (b *Batcher) DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error) {
 	w := &waiter{Ask: urn.Ask{Request: r}, requestID: requestID, since: time.Now(), done: make(chan struct{})}
 	b.follow(ctx, w)
@@ -137,9 +137,9 @@ func (b *Batcher) enqueue(w *waiter) error {
 	return q.push(w)
 }
 
-// evict drops the idle queues in the least recently used half if more is cached than
-// the bounds allow. Within the bounds it visits no queue, so that draws on pools that
-// do not exist do not become slower when many are cached.
+// evict drops the less recently used half of the idle queues if more is cached than the
+// bounds allow. Otherwise it visits no queue. So draws from pools that do not exist do
+// not become slower if many queues are cached.
 func (b *Batcher) evict() {
 	if len(b.queues) < queuesMax && b.cached.Load() < b.cachedMax {
 		return
@@ -152,7 +152,7 @@ func (b *Batcher) evict() {
 		}
 		q.mu.Unlock()
 	}
-	// b.mu is held for writing, so none of these queues can start to work.
+	// b.mu is locked for writing, so none of these queues can start to work.
 	slices.SortFunc(idle, func(x, y *queue) int { return x.lastUsed.Compare(y.lastUsed) })
 	for _, q := range idle[:(len(idle)+1)/2] {
 		b.drop(q)
@@ -179,8 +179,8 @@ func (b *Batcher) dropUnread(q *queue) {
 	}
 }
 
-// Waiting returns the number of draws without an answer, including those under way, and
-// how long the oldest of them has waited.
+// Waiting returns the number of draws without an answer, including those that are being
+// decided, and how long the oldest has waited.
 func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -194,9 +194,9 @@ func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
 	return draws, oldest
 }
 
-// WaitingByPool returns, for each pool with draws without an answer, their number.
-// unread is the number on pools that were not read from the database yet: callers may
-// have sent any text as the ids of such pools.
+// WaitingByPool returns the number of draws without an answer, for each pool that has
+// some. unread is their number on pools that were not yet read from the database: the ids
+// of such pools may be any text that callers sent.
 func (b *Batcher) WaitingByPool() (waiting map[string]int, unread int) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -214,8 +214,8 @@ func (b *Batcher) WaitingByPool() (waiting map[string]int, unread int) {
 	return waiting, unread
 }
 
-// Changed records that this process changed the pool other than by a draw, so that the
-// next draw uses the changed pool, even if the pool was sold out.
+// Changed records that this process changed the pool, other than by a draw. The next draw
+// then uses the changed pool, even if the pool was sold out.
 func (b *Batcher) Changed(poolID string) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -224,8 +224,8 @@ func (b *Batcher) Changed(poolID string) {
 	}
 }
 
-// Drain refuses new draws and waits for those under way until ctx ends; then it returns
-// ctx's error.
+// Drain refuses new draws, and waits for those that have no answer yet. If ctx ends
+// first, it returns ctx's error.
 func (b *Batcher) Drain(ctx context.Context) error {
 	b.mu.Lock()
 	b.draining = true

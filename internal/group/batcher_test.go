@@ -93,7 +93,7 @@ func TestBatcherSellsOutExactly(t *testing.T) {
 	}
 }
 
-// TestBatcherGathers: the draws that wait while a batch is written are the next batch,
+// TestBatcherGathers: the draws that wait while a batch is written become the next batch,
 // within the limits and in order of arrival.
 func TestBatcherGathers(t *testing.T) {
 	for _, goesOn := range []bool{false, true} {
@@ -167,8 +167,7 @@ func TestBatcherOverload(t *testing.T) {
 	require.Equal(t, 4, l.issued("p"))
 }
 
-// timeIsOver ends the time of draws that are under way or arrive later, when the test
-// calls it.
+// timeIsOver makes the time of all draws end, of those under way and of later ones.
 func timeIsOver(b *Batcher, poolID string) {
 	b.mu.RLock()
 	q := b.queues[poolID]
@@ -179,8 +178,8 @@ func timeIsOver(b *Batcher, poolID string) {
 	q.arm()
 }
 
-// TestBatcherGivesUp: a caller that disconnects while its draw waits has not drawn. A
-// caller that disconnects while its draw is written gets the answer on a retry.
+// TestBatcherGivesUp: if a caller disconnects while its draw waits, the draw has not
+// happened. If it disconnects while its draw is written, it gets the answer on a retry.
 func TestBatcherGivesUp(t *testing.T) {
 	for name, isLeft := range map[string]bool{"caller disconnected": true, "timeout": false} {
 		t.Run(name, func(t *testing.T) {
@@ -214,8 +213,9 @@ func TestBatcherGivesUp(t *testing.T) {
 	}
 }
 
-// TestBatcherMemoryOfSoldOut: for a second, or until it is invalidated, the memory
-// refuses names that the service created; keys of callers are always looked up.
+// TestBatcherMemoryOfSoldOut: after a sell-out, names that the service created are
+// refused from memory, for a second or until the pool changes. Keys of callers are always
+// looked up.
 func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	l := newLedger(poolOf("p", 2))
 	b, seen := newTestBatcher(t, l, Limits{})
@@ -226,7 +226,7 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	require.NoError(t, drawOne("kept", true, 1))
 	code(t, draw.CodeSoldOut, drawOne("a", false, 2))
 	asked := len(l.batches)
-	b.queues["p"].soldOut.Load().until = time.Now().Add(time.Hour) // however slow this machine is
+	b.queues["p"].soldOut.Load().until = time.Now().Add(time.Hour) // however slow the machine is
 	code(t, draw.CodeSoldOut, drawOne("b", false, 2))
 	require.Len(t, l.batches, asked, "answered from memory")
 	require.NoError(t, drawOne("kept", true, 1), "a known key")
@@ -249,9 +249,9 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	require.Equal(t, map[string]int{"ledger won": 4, "ledger replayed": 1, "ledger sold-out": 6}, seen.answered)
 }
 
-// TestSoldOutIsAsOldAsItsRead: "sold out" is cached for a second after the pool was
-// read. Here the read of the log takes longer than that, and another process has
-// restocked the pool by then.
+// TestSoldOutIsAsOldAsItsRead: "sold out" is cached for a second from the moment at which
+// the pool was read. Here the read of the log takes longer than that, and another process
+// has restocked the pool by then.
 func TestSoldOutIsAsOldAsItsRead(t *testing.T) {
 	l := newLedger(poolOf("p", 0, 1))
 	b, _ := newTestBatcher(t, l, Limits{})
@@ -267,7 +267,7 @@ func TestSoldOutIsAsOldAsItsRead(t *testing.T) {
 }
 
 // TestBatcherForgetsWhatItReadBefore: a state that was read before a restock is not
-// cached after it.
+// cached after the restock.
 func TestBatcherForgetsWhatItReadBefore(t *testing.T) {
 	for moved, restock := range map[bool]func(*Batcher){
 		true:  func(b *Batcher) { b.Changed("p") },
@@ -305,7 +305,7 @@ func (a absentPool) Issue(context.Context, *Batch) error {
 	return draw.Errorf(draw.CodePoolNotFound, "pool not found")
 }
 
-// TestUnreadPoolsHaveNoQueueOfTheirOwn: ids of pools that callers made up are counted
+// TestUnreadPoolsHaveNoQueueOfTheirOwn: all pools whose ids callers made up are counted
 // together.
 func TestUnreadPoolsHaveNoQueueOfTheirOwn(t *testing.T) {
 	absent := absentPool{make(chan struct{}, 3), make(chan struct{})}

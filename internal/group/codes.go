@@ -8,14 +8,15 @@ import (
 
 // Codes hands out the codes of awards that are committed.
 type Codes interface {
-	// HandOut takes draws of one pool. It fills in the codes of awards that have one
-	// and, for known draws, the deadline by which awards must be claimed. Errors:
-	// CodeSealKeyMissing, CodeRulesUnreadable, and those of the store; then some draws
-	// lack a code.
+	// HandOut takes draws of one pool. It fills in the codes of awards that have one. For
+	// known draws, it also fills in the deadline by which awards must be claimed. Errors:
+	// CodeSealKeyMissing, CodeRulesUnreadable, and those of the store. After an error,
+	// some draws lack a code.
 	HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error
 }
 
-// HandOutBy sets what hands out codes. It is called once, before the first draw.
+// HandOutBy sets the Codes that hands out codes. It is called once, before the first
+// draw.
 func (b *Batcher) HandOutBy(codes Codes) { b.codes = codes }
 
 // withCodes returns the waiters whose answers need codes.
@@ -57,9 +58,9 @@ func (b *Batcher) handOut(coded []*waiter) {
 	}
 }
 
-// withoutCode is the error of a draw that is committed and cannot be answered. The
-// caller of a known draw gets the error of a missing seal key; the caller of a new draw
-// gets an error that says the draw may have happened.
+// withoutCode is the error of a draw that is committed, but whose code is unavailable.
+// For a known draw it is the error of a missing seal key. For a new draw it states that
+// the draw may have happened.
 func (w *waiter) withoutCode(err error) error {
 	if w.draw.Replayed && draw.CodeOf(err) == draw.CodeSealKeyMissing {
 		missing := draw.Errorf(draw.CodeSealKeyMissing, "%s", draw.DetailOf(err))

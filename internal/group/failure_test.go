@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestFailingDrawFailsAlone: a draw that makes its batch fail or panic fails alone; the
-// other draws are served, and no call hangs.
+// TestFailingDrawFailsAlone: one draw makes its batch fail or panic. It fails alone, the
+// other draws are granted, and no call hangs.
 func TestFailingDrawFailsAlone(t *testing.T) {
 	for name, spoil := range map[string]func() error{
 		"error":          func() error { return errors.New("nobody expected this") },
@@ -91,8 +91,8 @@ func (l *brokenLate) Issue(ctx context.Context, b *Batch) error {
 	panic("a defect")
 }
 
-// TestBatcherPanicBehindTheAnswers: draws that were answered are not decided again, in
-// particular not those that were refused.
+// TestBatcherPanicBehindTheAnswers: after a panic, draws that were already answered are
+// not decided again, in particular not those that were refused.
 func TestBatcherPanicBehindTheAnswers(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 2)), newDoor()
 	l.before = stop.before

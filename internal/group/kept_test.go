@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestQueuesAreBounded: pools without further draws are dropped, the least recently
-// used first, and are read again when they are used.
+// TestQueuesAreBounded: queues of pools without further draws are dropped, the least
+// recently used first. Such a pool is read again when it is used.
 func TestQueuesAreBounded(t *testing.T) {
 	l := newLedger(poolOf("p", 10), poolOf("q", 10), poolOf("new", 10))
 	b, _ := newTestBatcher(t, l, Limits{})
@@ -61,9 +61,9 @@ func TestQueuesAreBounded(t *testing.T) {
 	require.NotContains(t, b.queues, "large0")
 }
 
-// TestUnknownPoolsLookAtNoOther: a draw on a pool that does not exist costs the same
-// however many pools are cached. Here one cached pool is locked permanently, and the
-// draw is still refused.
+// TestUnknownPoolsLookAtNoOther: the cost of a draw from a pool that does not exist does
+// not depend on the number of cached pools. Here one cached pool is locked permanently,
+// and the draw is still refused.
 func TestUnknownPoolsLookAtNoOther(t *testing.T) {
 	b, _ := newTestBatcher(t, newLedger(poolOf("p", 10)), Limits{})
 	_, err := b.Draw(t.Context(), named("a"))

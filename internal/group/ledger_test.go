@@ -22,7 +22,7 @@ type ledger struct {
 	asked func()
 	// secrets, if set, are the secrets of every pool.
 	secrets *urn.Secrets
-	// goesOn makes one Issue decide the following batches too.
+	// goesOn makes one call of Issue decide the following batches too.
 	goesOn bool
 
 	mu      sync.Mutex
@@ -33,8 +33,8 @@ type ledger struct {
 	lookups int
 }
 
-// The errors that before may return: the plan was written and its response was lost, or
-// another writer was first. Any other error ends the batch.
+// The errors that before may return. Either the plan was written and the response was
+// lost, or another writer was first. Any other error ends the batch.
 var (
 	errLostAnswer = errors.New("written, but not answered")
 	errTooLate    = errors.New("not written")
@@ -149,7 +149,8 @@ func (l *ledger) Draws(_ context.Context, poolID string, ids []string) (map[stri
 	return known, nil
 }
 
-// write is false when the log holds one of the plan's draws.
+// write reports whether it wrote the plan. It does not if the log has one of the plan's
+// draws.
 func (l *ledger) write(p *urn.Plan) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +189,7 @@ func (l *ledger) set(poolID string, change func(*draw.Pool)) {
 	change(l.pools[poolID])
 }
 
-// issued returns the number of units that the pool gave out according to the log.
+// issued returns the number of units that the pool has issued, according to the log.
 func (l *ledger) issued(poolID string) (units int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 
 // Log reads draws and turns of users from the pool's history.
 type Log interface {
-	// Draws finds the draws among ids that the pool's log already holds. The ids are
-	// distinct.
+	// Draws returns those of the draws with the given ids that the pool's log has. The
+	// ids are distinct.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
 	// Turns reads the users' data that the rules need, at the urn's head.
 	Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error)
@@ -28,8 +28,8 @@ func (b *Batch) Keys() []string {
 	return keys
 }
 
-// KnownKey records that a write met a key that the log holds. Draws whose callers chose
-// their names are then looked up before the next plan.
+// KnownKey records that a write met a key that the log has. Draws with keys are then
+// looked up before the next plan.
 func (b *Batch) KnownKey() {
 	b.asksFirst, b.queue.asksFirst = true, askedFirstFor
 	for _, w := range b.waiters {
@@ -96,8 +96,8 @@ func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 	return facts, nil
 }
 
-// PlanReplays decides a batch that is given up: the draws that the log holds get their
-// first awards, all others get err. It returns nil if the log holds none of them.
+// PlanReplays decides a batch that is given up: the draws that the log has get their
+// first awards, and all others get err. It returns nil if the log has none of them.
 func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*urn.Plan, error) {
 	b.ageLog()
 	if failed := b.ask(ctx, log); failed != nil {
@@ -109,20 +109,20 @@ func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*urn.Plan,
 	return b.Urn.PlanReplays(b.line(), err), nil
 }
 
-// AsksLog reports whether the log may already hold some draw of the batch.
+// AsksLog reports whether the log may have some draw of the batch.
 func (b *Batch) AsksLog() bool {
 	return slices.ContainsFunc(b.waiters, b.mayHold)
 }
 
-// mayHold reports whether the log may hold a draw that still waits: its caller chose
-// the name, or a write of it may have been committed. A name that the service has just
-// created is new.
+// mayHold reports whether the log may have a draw that still waits. It may if the caller
+// chose the name, or if a write of the draw may have been committed. A name that the
+// service has just created is new.
 func (b *Batch) mayHold(w *waiter) bool {
 	return (w.Named || b.phase == inDoubt) && !w.hasAnswer()
 }
 
-// ageLog marks the answers of the log as old before the next plan: the log may hold
-// more by now.
+// ageLog marks the answers of the log as outdated before the next plan, because the log
+// may have more draws by now.
 func (b *Batch) ageLog() {
 	for _, w := range b.waiters {
 		//double:keeps-answers w.Log.Age() => _ = w
@@ -130,7 +130,7 @@ func (b *Batch) ageLog() {
 	}
 }
 
-// ask looks up the draws that the log may hold, and records the answers.
+// ask looks up the draws that the log may have, and records the answers.
 func (b *Batch) ask(ctx context.Context, log Log) error {
 	ids := make([]string, 0, len(b.waiters))
 	for _, w := range b.waiters {
@@ -143,8 +143,7 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		return nil
 	}
 	slices.Sort(ids)
-	// Each draw is requested once: a draw that is requested twice would get its awards
-	// twice.
+	// Each name must occur once, otherwise a draw would get its awards twice.
 	known, err := log.Draws(ctx, b.Urn.PoolID, slices.Compact(ids))
 	if err != nil {
 		return err

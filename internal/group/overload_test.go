@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// cost is the time that a store takes for a batch. A batch takes up to varies times
-// more or less.
+// cost is the time that a store takes for a batch. It varies at random, by a factor of up
+// to varies.
 type cost struct {
 	batch, each time.Duration
 	varies      float64
@@ -33,7 +33,7 @@ func (c cost) of(draws int, random *rand.Rand) time.Duration {
 // batchTimeMax ends a batch that takes longer, as the modes do.
 const batchTimeMax = 4500 * time.Millisecond
 
-// slowed returns a ledger that delays its writes, and gives up a batch that takes too
+// slowed returns a ledger that delays its writes. It gives up a batch that takes too
 // long.
 func slowed(c cost) *ledger {
 	l := newLedger(poolOf("p", 1_000_000_000))
@@ -67,7 +67,7 @@ type flood struct {
 
 const warmUp, counted = 15 * time.Second, 60 * time.Second
 
-// goodput returns the draws per second that are answered in time.
+// goodput returns the number of draws per second that are answered in time.
 func (f *flood) goodput(t *testing.T, c cost) float64 {
 	f.codes = map[draw.Code]int{}
 	synctest.Test(t, func(t *testing.T) {

@@ -6,37 +6,37 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// pace is how fast the batches of a queue are decided, and the maximum size of the next
-// one.
+// pace is the speed at which the batches of a queue are decided, and the maximum size of
+// the next one.
 type pace struct {
 	// sizeMax is the maximum number of draws of the next batch.
 	sizeMax int
-	// each is the time per draw in a full batch, weighted towards later batches; 0 if
-	// unknown, as in a queue that was idle.
+	// each is the time per draw in a full batch, as an average in which later batches
+	// have more weight. It is 0 if unknown, as in a queue that was idle.
 	each time.Duration
 }
 
 const (
-	// batchPart is the part of a caller's time that a batch may take before the next
-	// batches become smaller: a caller waits for the previous batch and then for its
-	// own.
+	// batchPart is the part of a caller's time that a batch may take. If it takes longer,
+	// the next batches are smaller, because a caller waits for the previous batch and
+	// then for its own.
 	batchPart = 0.3
 	// waitPart is the part of a caller's time for which it may have to wait for its
 	// turn.
 	waitPart = 0.5
-	// slowSizeMin is the size below which a decided batch is not too large, however
-	// long it took: a lock or a connection took that time.
+	// slowSizeMin is a size of a batch. A decided batch below this size is never too
+	// large: if it took long, the reason was a lock or a connection.
 	slowSizeMin = 16
 )
 
 func part(of time.Duration, p float64) time.Duration { return time.Duration(float64(of) * p) }
 
-// note records a batch: its draws, how long it took, whether it left draws waiting, and
-// whether it was decided.
+// note records a batch: the number of its draws, how long it took, whether it left draws
+// waiting, and whether it was decided.
 func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limits *Limits) {
 	size := draws
 	if !isFull {
-		size = max(draws, p.sizeMax) // that many would hardly have taken longer
+		size = max(draws, p.sizeMax) // a batch of the maximum size would hardly have taken longer
 	}
 	each := took / time.Duration(max(size, 1))
 	if p.each > 0 {
@@ -44,7 +44,7 @@ func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limit
 	}
 	p.each = max(each, 1)
 	switch limit := part(limits.Timeout, batchPart); {
-	case took <= limit && !isFull: // a larger one may be slow
+	case took <= limit && !isFull: // a larger batch may be too slow
 	case took <= limit/16:
 		p.sizeMax = min(2*p.sizeMax, limits.BatchMax)
 	case took <= limit:
@@ -52,20 +52,20 @@ func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limit
 	case !isDecided || p.sizeMax > slowSizeMin:
 		half := max(p.sizeMax/2, 1)
 		if draws < p.sizeMax {
-			half = max(half, draws) // fewer than the maximum were already too many
+			half = max(half, draws) // even fewer draws than the maximum were too many
 		}
 		p.sizeMax = half
 	}
 }
 
-// rest drops the time of former batches, because nobody waits.
+// rest drops the time of former batches. It is called when nobody waits.
 func (p *pace) rest() { p.each = 0 }
 
 // wait returns how long draws wait for their turn, 0 if unknown.
 func (p *pace) wait(draws int) time.Duration { return time.Duration(draws) * p.each }
 
-// next returns the expected time of a batch of the maximum size, but at most the
-// maximum time that a caller may wait for its turn.
+// next returns the expected time of a batch of the maximum size, up to the maximum time
+// for which a caller may wait for its turn.
 func (p *pace) next(limits *Limits) time.Duration {
 	return min(p.wait(p.sizeMax), part(limits.Timeout, waitPart))
 }
@@ -80,7 +80,7 @@ func (q *queue) notePace(b *Batch, isDecided bool) {
 	q.pace.note(len(b.waiters), time.Since(b.taken), b.isFull, isDecided, &q.batcher.limits)
 }
 
-// canDecide reports whether one more draw could be decided in time. q.mu is held.
+// canDecide reports whether one more draw could be decided in time. q.mu must be locked.
 func (q *queue) canDecide() bool {
 	limits, wait := &q.batcher.limits, q.pace.wait(len(q.waiting))
 	//double:first-come wait <= part(limits.Timeout, waitPart) => wait >= 0

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestPaceOfBatches: a slow batch makes the next batches smaller, full and fast batches
-// make them larger, and a small batch that waited for others does not change them.
+// TestPaceOfBatches: after a slow batch the next batches are smaller, and after full,
+// fast batches they are larger. A small batch that waited for others changes nothing.
 func TestPaceOfBatches(t *testing.T) {
 	const fast, fine, slow = 10 * time.Millisecond, time.Second, 3 * time.Second
 	limits := &Limits{BatchMax: 512, Timeout: 5 * time.Second}
@@ -100,7 +100,7 @@ func TestNoFalseOverload(t *testing.T) {
 }
 
 // TestOverloadIsHonest: a draw that arrives at a queue that is too slow is refused at
-// once, with the length of the queue. For a key, the refusal does not say what an
+// once, with the length of the queue. If it has a key, the refusal does not say what an
 // earlier request did.
 func TestOverloadIsHonest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -123,9 +123,9 @@ func TestOverloadIsHonest(t *testing.T) {
 	})
 }
 
-// TestBatchLeavesOutExpiredDraws: a batch neither plans nor looks up draws whose
-// callers have disconnected, or whose time ends before the expected end of the batch.
-// The callers of the latter are notified at once.
+// TestBatchLeavesOutExpiredDraws: some draws are neither planned nor looked up: those
+// whose callers have disconnected, and those whose time ends before the expected end of
+// the batch. The callers of the latter are notified at once.
 func TestBatchLeavesOutExpiredDraws(t *testing.T) {
 	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
@@ -168,8 +168,8 @@ func (l *turnsRead) Turns(_ context.Context, _ *urn.Urn, needs []urn.Need) (*urn
 	return urn.NewFacts(needs), nil
 }
 
-// TestWaitingDrawsGetTheFailureReason: draws that wait after a failed batch, and are
-// never taken, get that batch's reason, until a batch is decided.
+// TestWaitingDrawsGetTheFailureReason: draws that wait after a failed batch, and that no
+// batch takes, get the reason of the failure. This ends when a batch is decided.
 func TestWaitingDrawsGetTheFailureReason(t *testing.T) {
 	lost := &draw.Error{Code: draw.CodeOutcomeUnknown, Err: errors.New("the answer to a COMMIT")}
 	for _, c := range []struct {
@@ -214,12 +214,12 @@ func TestWaitingDrawsGetTheFailureReason(t *testing.T) {
 	}
 }
 
-// TestTroubleIsToldAtOnce: if the last batch failed, a draw that is refused because the
-// queue is too slow gets the reason of that failure.
+// TestTroubleIsToldAtOnce: if the queue is too slow for a draw and its last batch failed,
+// the draw is refused with the reason of that failure.
 func TestTroubleIsToldAtOnce(t *testing.T) {
 	b := batchOf(urnOf(9), named("first"))
 	q := b.queue
-	q.working, q.armed = true, true // nobody else takes
+	q.working, q.armed = true, true // nobody else takes the batch
 	q.pace.each = q.batcher.limits.Timeout
 	q.waiting = []*waiter{{}}
 	come := func() error {
@@ -230,8 +230,9 @@ func TestTroubleIsToldAtOnce(t *testing.T) {
 	code(t, draw.CodeStoreUnavailable, come())
 }
 
-// TestRefusalBeforeLookupIsUnknown: if a draw with a key is refused before a lookup in
-// the log, no answer says what happened under the key before, whatever the code.
+// TestRefusalBeforeLookupIsUnknown: if a draw with a key is refused before the key was
+// looked up in the log, no answer says what happened to an earlier request with the key,
+// whatever the code is.
 func TestRefusalBeforeLookupIsUnknown(t *testing.T) {
 	unnamed := named("made")
 	unnamed.Named = false

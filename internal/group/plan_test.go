@@ -15,7 +15,7 @@ import (
 // batchOf is a batch of requests that wait on an urn at version 10.
 func batchOf(u *urn.Urn, requests ...draw.Request) *Batch {
 	q := newQueue(NewBatcher(nil, &watcher{}, Limits{BatchMax: 9, QueueMax: 9, Timeout: patience}), u.PoolID)
-	u.Version = 10 // its mark is not one that a write has
+	u.Version = 10 // its mark is one that no write has
 	q.batch.Urn = u
 	var waiters []*waiter
 	for _, r := range requests {
@@ -60,7 +60,7 @@ func (l lookUp) Draws(_ context.Context, _ string, ids []string) (map[string]dra
 	return l(ids)
 }
 
-// noTurns is a log of draws whose turns cannot be read.
+// noTurns is a log that finds draws, but whose turns cannot be read.
 type noTurns struct{ lookUp }
 
 // Turns implements Log.
@@ -135,7 +135,7 @@ func TestPlanRepeats(t *testing.T) {
 	}
 }
 
-// TestPlanDoubtsOnlyItsOwn: an earlier draw, or a draw of another service, is a replay,
+// TestPlanDoubtsOnlyItsOwn: a draw of an earlier batch or of another service is a replay,
 // even if the batch is in doubt about its own attempt with the same key.
 func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 	b := batchOf(urnOf(10), named("a"), named("b"))
@@ -152,7 +152,7 @@ func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 }
 
 // TestPlanLooksUpOnlyWhatItMust: a caller's key is looked up before it is refused, and
-// after the write has met a known key; otherwise never.
+// after a write has met a known key. Otherwise it is never looked up.
 func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 	known := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}
 	var asked []string
@@ -196,7 +196,7 @@ func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 	require.Equal(t, []string{"made"}, asked, "in doubt every name is looked up")
 }
 
-// TestPlanFailsWhole: a failed lookup in the log leaves the urn full.
+// TestPlanFailsWhole: if a lookup in the log fails, the urn still has all its units.
 func TestPlanFailsWhole(t *testing.T) {
 	b := batchOf(urnOf(2), wanting(named("a"), 2), named("b"))
 	b.KnownKey()
@@ -235,10 +235,10 @@ func TestDoubtSettledByReplays(t *testing.T) {
 	}
 }
 
-// TestRefusalOfADrawThatMayLand: while the pool is at the version that a write in doubt
-// expects, that write may still be committed, and no refusal says that nothing was
-// drawn. At a later version the write cannot be committed any more, and a refusal is
-// final. A refusal of a draw that was not in doubt is always final.
+// TestRefusalOfADrawThatMayLand: a write in doubt may still be committed while the pool
+// is at the version that it expects. Meanwhile, no refusal says that nothing was drawn.
+// At a later version the write cannot be committed any more, and a refusal is final. A
+// refusal of a draw that was not in doubt is always final.
 func TestRefusalOfADrawThatMayLand(t *testing.T) {
 	for name, moved := range map[string]bool{"the head is the same": false, "another change was committed": true} {
 		t.Run(name, func(t *testing.T) {

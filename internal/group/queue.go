@@ -38,17 +38,17 @@ type queue struct {
 	wasRead atomic.Bool
 	// trouble is the error of the last batch, nil if it was decided.
 	trouble atomic.Pointer[draw.Error]
-	// held holds the draws of a batch that failed as a whole, to be tried one by one.
+	// held holds the draws of a batch that failed as a whole. They are tried one by one.
 	held []*waiter
-	// asksFirst is how many of the next large batches ask the log for their keys before
-	// they are planned, because an earlier batch contained a known key.
+	// asksFirst is the number of the next large batches that look up their keys in the
+	// log before they are planned. It is set when a batch contained a known key.
 	asksFirst int
 	// newUsers is how many batches in a row read turns of users whose turns were not
 	// cached, and found none.
 	newUsers int
 
 	soldOut atomic.Pointer[soldOut]
-	// stockings counts the stock moves that this process made; mu guards it.
+	// stockings is the number of stock moves that this process has made. mu guards it.
 	stockings int64
 }
 
@@ -58,7 +58,7 @@ func newQueue(b *Batcher, poolID string) *queue {
 	return q
 }
 
-// push adds w to the draws that wait, unless it can be refused at once.
+// push adds w to the draws that wait, unless it can refuse w at once.
 func (q *queue) push(w *waiter) error {
 	if seen := q.soldOut.Load(); seen.refuses(w) {
 		q.batcher.observer.Answered(q.batch.Mode(), string(draw.CodeSoldOut), 1)
@@ -82,8 +82,7 @@ func (q *queue) push(w *waiter) error {
 	return nil
 }
 
-// arm sets the deadline to that of the draw that has waited longest. q.mu is
-// held.
+// arm sets the deadline to that of the draw that has waited longest. q.mu must be locked.
 func (q *queue) arm() {
 	q.armed = false
 	for _, line := range [2][]*waiter{q.flight, q.waiting} {
@@ -134,8 +133,8 @@ func (q *queue) work() {
 }
 
 // rest ends the worker if no draw waits, and reports whether it did. Only the worker
-// itself may decide that: even without waiting draws, the issuer may still be
-// returning, and a second worker would use its batch.
+// itself may decide that. Even if no draw waits, the issuer may not have returned yet,
+// and a second worker would use the issuer's batch.
 func (q *queue) rest() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,13 +188,13 @@ func (q *queue) giveUp(err error) {
 	b.fail(err)
 }
 
-// noteTrouble records the error of a batch: draws that wait after it and are never
-// taken wait for the same reason.
+// noteTrouble records the error of a batch. If later draws wait and no batch takes them,
+// the error is the reason.
 func (q *queue) noteTrouble(err error) {
 	e, ok := errors.AsType[*draw.Error](err)
 	if ok && e.Code == draw.CodeOutcomeUnknown {
 		e, ok = errors.AsType[*draw.Error](e.Err)
-		if !ok { // the answer to a commit was lost
+		if !ok { // the response to a commit was lost
 			e, ok = draw.Errorf(draw.CodeStoreUnavailable, "the database does not answer"), true
 		}
 	}
@@ -204,8 +203,8 @@ func (q *queue) noteTrouble(err error) {
 	}
 }
 
-// troubleOr returns the reason why no batch takes a waiting or new draw: the error of
-// the last batch, or other if that batch was decided.
+// troubleOr returns the reason why no batch takes a draw: the error of the last batch, or
+// other if that batch was decided.
 func (q *queue) troubleOr(other *draw.Error) *draw.Error {
 	//double:keeps-reasons q.trouble.Load() => (*draw.Error)(nil)
 	e := q.trouble.Load()
@@ -215,8 +214,8 @@ func (q *queue) troubleOr(other *draw.Error) *draw.Error {
 	return draw.Errorf(e.Code, "draws before this one failed, and it drew nothing: %s", e.Detail)
 }
 
-// countUnanswered counts the draws without an answer; since is when the oldest of them
-// arrived.
+// countUnanswered counts the draws without an answer. since is the time at which the
+// oldest of them arrived.
 func (q *queue) countUnanswered() (draws int, since time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -242,10 +241,10 @@ func (q *queue) isUnread() bool {
 }
 
 const (
-	// askedFirstMin is the minimum size of a large batch: writing a smaller one again
-	// takes little time.
+	// askedFirstMin is the minimum number of draws of a large batch. A smaller batch can
+	// be written again in little time.
 	askedFirstMin = 16
-	// askedFirstFor is the number of large batches that read the log first, after a
+	// askedFirstFor is the number of large batches that look up their keys first, after a
 	// batch with a known key.
 	askedFirstFor = 8
 	// newUsersMin is the newUsers from which on such users are supposed to be new: a
@@ -289,16 +288,16 @@ func (q *queue) topUp(b *Batch) {
 	q.move(b, b.asOf)
 }
 
-// move moves waiting draws into b, up to the size of a batch, except those whose
-// callers have disconnected. It refuses draws whose time would end before the batch. It
-// does not refuse them after a batch that was given up because of others: then known
-// keys are looked up first, which takes no lock. q.mu is held.
+// move moves waiting draws into b, up to the size of a batch, except those whose callers
+// have disconnected. It refuses draws whose time would end before the batch does. After a
+// batch that was given up because of others it does not refuse them, because their keys
+// are then looked up first, which needs no lock. q.mu must be locked.
 func (q *queue) move(b *Batch, now time.Time) {
 	units := 0
 	for _, w := range b.waiters {
 		units += w.Count
 	}
-	lastCome := now.Add(q.pace.next(&q.batcher.limits) - q.batcher.limits.Timeout) // a draw that came earlier has too little time
+	lastCome := now.Add(q.pace.next(&q.batcher.limits) - q.batcher.limits.Timeout) // a draw that arrived earlier has too little time left
 	var late []*waiter
 	n := 0
 	for n < len(q.waiting) && len(b.waiters) < q.pace.sizeMax && units < batchUnitsMax {
@@ -324,7 +323,7 @@ func (q *queue) move(b *Batch, now time.Time) {
 	q.refuse(late)
 }
 
-// refuse answers draws that no batch takes, because their time does not suffice.
+// refuse answers draws that no batch takes, because they have too little time left.
 func (q *queue) refuse(late []*waiter) {
 	for _, w := range late {
 		w.err = w.unasked(q.troubleOr(q.overloaded()))

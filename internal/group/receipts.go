@@ -6,8 +6,8 @@ import "drawsvc/internal/draw"
 // single receipt is signed by the goroutine of its request.
 const receiptsTogetherMin = 2
 
-// withReceipts returns the draws of the waiters that were just made and whose receipts
-// are to be signed, in order of their versions.
+// withReceipts returns the new draws of the waiters whose receipts must be signed, in
+// order of their versions.
 func withReceipts(all []*waiter) (made []*draw.Draw) {
 	for _, w := range all {
 		if w.draw.HasReceiptToSign() {
@@ -17,9 +17,8 @@ func withReceipts(all []*waiter) (made []*draw.Draw) {
 	return made
 }
 
-// signReceipts signs the receipts of a batch that is written. If that fails, each
-// request signs its own receipt, or reports why it cannot: a draw that was made is
-// never refused.
+// signReceipts signs the receipts of a batch that is written. If that fails, each request
+// signs its own receipt, or reports why it cannot. A draw that was made is never refused.
 func signReceipts(made []*draw.Draw) {
 	defer func() { _ = recover() }()
 	_ = draw.SignReceipts(made)

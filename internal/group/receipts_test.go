@@ -60,8 +60,8 @@ func (l *ledger) holds(awards []draw.Award) bool {
 }
 
 // receipted runs a batcher with two batches. The first has one draw. The second has all
-// other draws, among them a known key and a repeated key. between may sign too early or
-// in another wrong way.
+// other draws, among them a known key and a repeated key. between is called between a
+// plan and its write. It may sign too early or in another wrong way.
 func receipted(t *testing.T, between func(*urn.Plan)) (*receiptJudge, []answer) {
 	l, stop := newLedger(poolOf("p", 1000)), newDoor()
 	j := &receiptJudge{ledger: l, signed: map[string]bool{}}
@@ -72,7 +72,7 @@ func receipted(t *testing.T, between func(*urn.Plan)) (*receiptJudge, []answer) 
 		if between != nil {
 			between(p)
 		}
-		if len(p.Awards) > 1 && conflicts > 0 { // another instance was first, and writes again
+		if len(p.Awards) > 1 && conflicts > 0 { // another instance was first, so the batch is planned again
 			conflicts--
 			l.set("p", func(p *draw.Pool) { p.Version++ })
 			return errTooLate
@@ -96,9 +96,9 @@ func receipted(t *testing.T, between func(*urn.Plan)) (*receiptJudge, []answer) 
 	return j, got
 }
 
-// TestReceiptsAreSignedTogether: the draws of a batch share one signature, which is
-// made after the commit, over new draws only, in order of their versions. A replay, and
-// the only draw of a batch, are signed by their requests.
+// TestReceiptsAreSignedTogether: the new draws of a batch share one signature. It is made
+// after the commit, over the draws in order of their versions. A replay, and the only
+// draw of a batch, are signed by their requests.
 func TestReceiptsAreSignedTogether(t *testing.T) {
 	j, got := receipted(t, nil)
 	require.Empty(t, j.wrong)
@@ -158,9 +158,9 @@ func TestReceiptsAreSignedTogetherCatches(t *testing.T) {
 	}
 }
 
-// TestSignaturesHoldNoBatchUp: while the receipts of a batch are signed, the next ones
-// are decided, and a drain waits for the signature. If it fails, each draw is answered
-// without it.
+// TestSignaturesHoldNoBatchUp: while the receipts of a batch are signed, the next batches
+// are decided. A drain waits for the signature. If signing fails, each draw is answered
+// without the signature.
 func TestSignaturesHoldNoBatchUp(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 1000)), newDoor()
 	j := &receiptJudge{ledger: l, signed: map[string]bool{}, hold: make(chan struct{}), failing: draw.Errorf(draw.CodeInternal, "no key")}

@@ -50,7 +50,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	require.NoError(t, b.Drain(t.Context()), "again")
 }
 
-// TestDrainUnderLoad: each draw is either made and answered, or refused; none is lost.
+// TestDrainUnderLoad: during a drain, each draw is either made and answered, or refused.
 func TestDrainUnderLoad(t *testing.T) {
 	l := newLedger(poolOf("p", 1_000_000))
 	b, _ := newTestBatcher(t, l, Limits{})
@@ -80,7 +80,7 @@ func TestDrainUnderLoad(t *testing.T) {
 	require.Equal(t, count[""], l.issued("p"))
 }
 
-// TestUnknownPoolsLeaveNothing: a pool that was never read is not kept.
+// TestUnknownPoolsLeaveNothing: no queue remains of a pool that does not exist.
 func TestUnknownPoolsLeaveNothing(t *testing.T) {
 	b, _ := newTestBatcher(t, newLedger(poolOf("p", 1)), Limits{})
 	var group sync.WaitGroup
@@ -95,12 +95,12 @@ func TestUnknownPoolsLeaveNothing(t *testing.T) {
 	group.Wait()
 	_, err := b.Draw(t.Context(), named("x"))
 	require.NoError(t, err)
-	require.NoError(t, b.Drain(t.Context())) // the workers have ended
+	require.NoError(t, b.Drain(t.Context())) // afterwards, the workers have ended
 	require.Len(t, b.queues, 1)
 }
 
-// slowIssuer continues with draws that wait, and if none do it returns late, for
-// example because it releases a lock.
+// slowIssuer continues with the draws that wait. If none wait, it returns late, as a mode
+// does that must release a lock.
 type slowIssuer struct {
 	*ledger
 	inside  atomic.Int32
@@ -190,8 +190,8 @@ func TestSameKeyAtOnce(t *testing.T) {
 	}
 }
 
-// TestOneQueuePerPool: if a queue was dropped and another worker created it again, the
-// first worker does not drop the new one: a pool never has two workers.
+// TestOneQueuePerPool: a queue is dropped, and another worker creates it again. The first
+// worker does not drop the new one. So a pool never has two workers.
 func TestOneQueuePerPool(t *testing.T) {
 	b, _ := newTestBatcher(t, newLedger(), Limits{})
 	former, present := newQueue(b, "p"), newQueue(b, "p")
@@ -202,8 +202,8 @@ func TestOneQueuePerPool(t *testing.T) {
 	require.Empty(t, b.queues)
 }
 
-// TestInvalidatedPoolIsKept: the queue of a pool whose copy was dropped stays, because
-// a retry must get the same picks from its deck.
+// TestInvalidatedPoolIsKept: the queue of a pool whose cached copy was dropped remains,
+// because a retry must get the same picks from its deck.
 func TestInvalidatedPoolIsKept(t *testing.T) {
 	l := newLedger(poolOf("p", 1))
 	l.before = func(*urn.Plan) error { return errors.New("nobody expected this") }

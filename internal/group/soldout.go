@@ -7,30 +7,29 @@ import (
 )
 
 const (
-	// soldOutFor is how long "sold out" is answered from memory.
+	// soldOutFor is how long the answer "sold out" is given from memory.
 	soldOutFor = time.Second
-	// dueBefore is how long before the next item of the pool's agenda the memory expires:
-	// the item's time is by another clock.
+	// dueBefore is how long before the next item of the pool's agenda the record expires.
+	// The time of the item is measured by another clock.
 	dueBefore = 100 * time.Millisecond
 )
 
-// soldOut records that a pool was seen to hold only this many units.
+// soldOut records that a pool had only this many units when it was read.
 type soldOut struct {
 	remaining int64
 	// until is when the record expires.
 	until time.Time
 }
 
-// refuses refuses a draw because the pool was recently sold out, and reports whether it
-// did. A key that its caller chose may be in the log, so such a draw is not refused
-// from memory.
+// refuses reports whether a draw is refused because the pool was recently sold out. A
+// draw with a key is not refused from memory, because the key may be in the log.
 func (s *soldOut) refuses(w *waiter) bool {
 	return s != nil && !w.Named && int64(w.Count) > s.remaining && w.since.Before(s.until)
 }
 
-// noteSoldOut caches whether the pool was sold out when it was read. A change by this
-// process invalidates a read from before the change. Nothing is cached past the next
-// item of the agenda, which may add stock.
+// noteSoldOut caches whether the pool was sold out when it was read. What was read before
+// a change by this process is not cached. The record expires before the next item of the
+// agenda, which may add stock.
 func (q *queue) noteSoldOut(b *Batch, p *urn.Plan, sold bool) {
 	keep := soldOutFor
 	if in, ok := p.DueIn(); ok {

@@ -11,11 +11,11 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Trace makes t trace the batches of draws whose context has a recorded span. It is
-// called before the first draw, if at all; nil traces none.
+// Trace makes t trace the batches of draws whose context has a recorded span. If it is
+// called, it must be called before the first draw. nil traces none.
 func (b *Batcher) Trace(t trace.Tracer) { b.tracer = t }
 
-// followed holds the trace of a draw.
+// followed has the spans of a draw that is traced.
 type followed struct {
 	// request is the span that the draw belongs to.
 	request trace.SpanContext
@@ -39,12 +39,12 @@ func (b *Batcher) follow(ctx context.Context, w *waiter) {
 // leave ends the wait of a draw that no batch has taken.
 func (w *waiter) leave() {
 	if w.followed != nil {
-		w.followed.queue.End() // usually ended already, then this does nothing
+		w.followed.queue.End() // it usually was ended before, and then this does nothing
 	}
 }
 
-// follow links the batch with the draws that it has taken, starting at the given one.
-// The batch is a child of the first of them, so that a single draw is one trace, and is
+// follow links the batch with the draws that it has taken, from the given index on. The
+// batch is a child of the first of them, so that a single draw is one trace. It is
 // recorded if that draw is.
 func (b *Batch) follow(from int) {
 	tracer := b.queue.batcher.tracer
@@ -67,7 +67,7 @@ func (b *Batch) follow(from int) {
 	}
 }
 
-// Context returns a context that carries the batch's span, if it has one, to the log.
+// Context returns a context with the batch's span, if it has one, for calls of the log.
 func (b *Batch) Context() context.Context {
 	if b.span == nil {
 		return context.Background()
@@ -75,8 +75,9 @@ func (b *Batch) Context() context.Context {
 	return trace.ContextWithSpan(context.Background(), b.span)
 }
 
-// Attempted records the end of one attempt at the batch, which is a transaction: when
-// it began, why it failed ("" if it did not), and whether another attempt follows.
+// Attempted records the end of one attempt at the batch, which is a transaction. began is
+// when it began. failure is why it failed, "" if it did not. again means that another
+// attempt follows.
 func (b *Batch) Attempted(began time.Time, failure string, again bool) {
 	if b.span == nil {
 		return
@@ -93,8 +94,8 @@ func (b *Batch) Attempted(began time.Time, failure string, again bool) {
 	span.End()
 }
 
-// spanFails records on the batch's span why its draws failed. It records only the code:
-// errors may hold keys.
+// spanFails records in the batch's span why its draws failed. It records only the code,
+// because errors may contain keys.
 func (b *Batch) spanFails(err error) {
 	if b.span != nil {
 		b.span.SetStatus(codes.Error, string(draw.CodeOf(err)))

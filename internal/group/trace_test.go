@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestUntracedIsFree: without a tracer no step of a draw allocates for traces. The
-// control has a tracer.
+// TestUntracedIsFree: without a tracer, no step of a draw allocates memory for traces.
+// The control has a tracer.
 func TestUntracedIsFree(t *testing.T) {
 	provider := sdktrace.NewTracerProvider()
 	ctx, span := provider.Tracer("").Start(t.Context(), "request")
@@ -41,7 +41,7 @@ func TestUntracedIsFree(t *testing.T) {
 }
 
 // TestTracedBatches: every recorded draw has one wait and a link to its batch, whatever
-// the result; draws that are not recorded leave nothing.
+// its result is. Draws that are not recorded leave nothing.
 func TestTracedBatches(t *testing.T) {
 	for _, goesOn := range []bool{false, true} {
 		recorded := tracetest.NewSpanRecorder()
@@ -94,8 +94,8 @@ func TestTracedBatches(t *testing.T) {
 	}
 }
 
-// TestRefusedDrawsLeaveNoSpanOpen: a draw that no batch takes has also waited, and that
-// wait ends.
+// TestRefusedDrawsLeaveNoSpanOpen: a draw that no batch takes has waited too, and the
+// span of its wait ends.
 func TestRefusedDrawsLeaveNoSpanOpen(t *testing.T) {
 	recorded := tracetest.NewSpanRecorder()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorded)).Tracer("")

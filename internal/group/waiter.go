@@ -12,10 +12,10 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// waiter is a request and the place for its answer.
+// waiter is a request, with the place for its answer.
 type waiter struct {
 	urn.Ask
-	// requestID names the request in the log, "" for nothing.
+	// requestID names the request in the service's log, "" if nothing does.
 	requestID string
 	since     time.Time
 	// queue is where the draw waits.
@@ -23,31 +23,31 @@ type waiter struct {
 	state atomic.Int32
 	// followed is nil for a draw that is not traced.
 	followed *followed
-	// done is closed once there is an answer, or when none is expected any more.
+	// done is closed when there is an answer, or when the caller no longer waits for one.
 	done chan struct{}
 	draw draw.Draw
 	err  error
 }
 
-// The states of a waiter. If it gives up while waiting, nothing was drawn. Once it is
-// planned it may be committed at any moment, and only a retry with the same key settles
-// it.
+// The states of a waiter. If it gives up while it waits, nothing was drawn. Once it is
+// planned, it may be committed at any moment. If it gives up then, only a retry with the
+// same key shows what happened.
 const (
 	waiting int32 = iota
 	planned
 	answered
-	withdrawn // gave up waiting
-	unknown   // gave up when planned
+	withdrawn // gave up while it waited
+	unknown   // gave up after it was planned
 )
 
-// mayBeLogged reports whether the log holds the draw, or was asked for it and has not
-// answered.
+// mayBeLogged reports whether the log has the draw, or was asked for it and has not
+// answered yet.
 func (w *waiter) mayBeLogged() bool {
 	logged := w.Log.State()
 	return logged == urn.LogAsking || logged == urn.LogKnown
 }
 
-// giveUp ends the wait without an answer; it returns false if there is one.
+// giveUp ends the wait without an answer. It returns false if there is an answer.
 func (w *waiter) giveUp() bool {
 	for {
 		switch w.state.Load() {
@@ -66,17 +66,17 @@ func (w *waiter) giveUp() bool {
 }
 
 // inDoubt returns the error of a draw that may have happened, with a reason. The error
-// has the draw's name: if the service created the name, nobody else could ask for the
-// draw again.
+// has the draw's name: if the service created the name, the caller needs it to request
+// the draw again.
 func (w *waiter) inDoubt(reason error) error {
 	detail := fmt.Sprintf("the draw may or may not have happened; a retry with the key %q settles it", w.DrawID)
 	return &draw.Error{Code: draw.CodeOutcomeUnknown, Detail: detail, Err: reason}
 }
 
-// failure returns the error of a draw for which no plan could be written. If the log
-// was seen to hold the draw, the error does not say that nothing happened. It does not
-// say that the pool is contended if the lookup of the key got no answer, or if a write
-// has met a known key since the last answer. The other codes say nothing about the key.
+// failure returns the error of a draw for which no plan could be written. If a lookup
+// found the draw in the log, the error does not say that nothing happened. If a lookup of
+// the key got no answer, or if a write has met a known key since, the error does not say
+// that the pool is contended. The other codes say nothing about the key.
 func (w *waiter) failure(err error) error {
 	switch draw.CodeOf(err) {
 	case draw.CodeOutcomeUnknown:
@@ -97,8 +97,8 @@ func (w *waiter) failure(err error) error {
 	return err
 }
 
-// unasked returns the refusal of a draw for which no plan was made. Without an answer
-// from the log about the key, the result of an earlier request is unknown.
+// unasked returns the refusal of a draw for which no plan was made. If the log was not
+// asked for the key, it does not say what happened to an earlier request.
 func (w *waiter) unasked(err *draw.Error) *draw.Error {
 	if !w.Named || w.Log.State() == urn.LogAbsent || err.Code == draw.CodePoolNotFound {
 		return err
@@ -120,8 +120,8 @@ func (w *waiter) answer() {
 	}
 }
 
-// wait returns the answer. If the queue's time is over or ctx ends first, it returns
-// what is known without an answer.
+// wait returns the answer. If the queue's timeout or ctx ends first, it returns what is
+// known by then.
 func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	if done := ctx.Done(); done == nil {
 		<-w.done
@@ -145,8 +145,8 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	}
 }
 
-// Settle hands every planned answer to its caller. Only a plan that is
-// durable, or that holds no awards, may be settled.
+// Settle gives every planned answer to its caller. A plan may be settled only if it is
+// durable or has no awards.
 func (b *Batch) Settle(p *urn.Plan) {
 	p.Settle()
 	var t tally
@@ -162,9 +162,8 @@ func (b *Batch) Settle(p *urn.Plan) {
 	b.report(t)
 }
 
-// SettleReplays gives callers the draws that the log holds. The other draws of the
-// batch continue to wait; if there are none, the batch is settled. p is a plan from
-// [Batch.PlanReplays].
+// SettleReplays answers the draws that the log has. The other draws of the batch continue
+// to wait. If there are none, the batch is settled. p is a plan from [Batch.PlanReplays].
 func (b *Batch) SettleReplays(p *urn.Plan) {
 	var t tally
 	var known []*waiter
@@ -190,7 +189,7 @@ type tally struct {
 	refusals              map[draw.Code]int
 }
 
-// leave stores the i-th answer of a plan in its waiter, and counts it.
+// leave stores the answer to the i-th request of a plan in its waiter, and counts it.
 func (t *tally) leave(w *waiter, p *urn.Plan, i int) {
 	w.draw, w.err = p.Answer(i)
 	//double:refuses-in-doubt w.err != nil && p.MayLand(i) => false
@@ -244,8 +243,8 @@ func (b *Batch) observe(outcome string, draws int) {
 	}
 }
 
-// fail gives every caller the error that follows from err for its draw. It is used when
-// no plan could be written.
+// fail gives every caller the error that its draw gets because of err. It is used if no
+// plan could be written.
 func (b *Batch) fail(err error) {
 	b.spanFails(err)
 	failed := map[draw.Code]int{}
@@ -269,13 +268,14 @@ func (b *Batch) release(isDecided bool) {
 	b.queue.batcher.wake(b.waiters)
 }
 
-// wakeMax is the maximum number of callers that are woken without a separate goroutine:
-// to start one would take longer.
+// wakeMax is the maximum number of callers that are woken without a separate goroutine.
+// For so few, starting one would take longer.
 const wakeMax = 16
 
-// wake answers draws, once their codes are read and the receipts of new ones are
-// signed. The next batch does not wait for that: waking hundreds of callers, which then
-// use the processors, takes longer than sending the batch, and so does a signature.
+// wake answers draws, once their codes are read and the receipts of new ones are signed.
+// The next batch does not wait for this. To wake hundreds of callers takes longer than to
+// send the batch, because the callers then use the processors. A signature takes longer
+// too.
 func (b *Batcher) wake(all []*waiter) {
 	made, coded := withReceipts(all), withCodes(all)
 	if len(all) <= wakeMax && len(made) < receiptsTogetherMin && len(coded) == 0 {

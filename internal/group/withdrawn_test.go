@@ -25,8 +25,8 @@ func withdrawEach(t *testing.T, b *Batch, codes ...draw.Code) {
 	}
 }
 
-// TestFoundByTheWriteIsNotWithdrawn: if a write found a draw in the log but failed, no
-// answer says that the draw did not happen.
+// TestFoundByTheWriteIsNotWithdrawn: a write found a draw in the log, but failed. No
+// answer then says that the draw did not happen.
 func TestFoundByTheWriteIsNotWithdrawn(t *testing.T) {
 	b := batchOf(urnOf(0), named("old"), named("new"))
 	p := planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}})
@@ -34,7 +34,7 @@ func TestFoundByTheWriteIsNotWithdrawn(t *testing.T) {
 	withdrawEach(t, b, draw.CodeOutcomeUnknown, draw.CodeContended)
 }
 
-// TestPlanSkipsTheWithdrawn: a draw that was given up while waiting takes nothing.
+// TestPlanSkipsTheWithdrawn: a draw that was given up while it waited takes no unit.
 func TestPlanSkipsTheWithdrawn(t *testing.T) {
 	b := batchOf(urnOf(2), named("a"), named("b"), named("c"))
 	b.waiters[0].state.Store(withdrawn)
@@ -51,8 +51,8 @@ func TestPlanSkipsTheWithdrawn(t *testing.T) {
 	require.Equal(t, int64(1), b.Urn.Remaining())
 }
 
-// TestFoundIsNotWithdrawn: if a lookup found a draw in the log, no answer says that the
-// draw was withdrawn and nothing happened, whatever the result of its attempt.
+// TestFoundIsNotWithdrawn: a lookup found a draw in the log. No answer then says that the
+// draw was withdrawn or that nothing happened, whatever the result of its attempt is.
 func TestFoundIsNotWithdrawn(t *testing.T) {
 	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
@@ -67,8 +67,8 @@ func TestFoundIsNotWithdrawn(t *testing.T) {
 	withdrawEach(t, b, draw.CodeOutcomeUnknown, draw.CodeContended)
 }
 
-// TestFoundWhileGivingUp: a caller that gives up after the log's answer was recorded,
-// and before its draw counts as planned, is in doubt.
+// TestFoundWhileGivingUp: a caller gives up after the log's answer was recorded, but
+// before its draw counts as planned. Its draw is in doubt.
 func TestFoundWhileGivingUp(t *testing.T) {
 	b := batchOf(urnOf(9), named("old"))
 	b.waiters[0].Learn(map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}})
@@ -76,8 +76,8 @@ func TestFoundWhileGivingUp(t *testing.T) {
 }
 
 // TestAbsentKeyIsNotInDoubt: if a lookup did not find a draw and a later lookup gets no
-// answer, the draw is contended and not in doubt. Once a write met a known key of its
-// batch, it is in doubt.
+// answer, the draw is contended and not in doubt. If a write then meets a known key in
+// its batch, the draw is in doubt.
 func TestAbsentKeyIsNotInDoubt(t *testing.T) {
 	lookup := func(err error) func(*Batch) {
 		return func(b *Batch) {
