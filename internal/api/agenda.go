@@ -30,7 +30,7 @@ type Item struct {
 	// Done is the version of the entry that the item became, null while it is
 	// open.
 	Done *int64 `json:"done"`
-	// Failed is the code of why a done item could not be carried out.
+	// Failed is the code of the reason why a done item could not be carried out.
 	Failed draw.Code `json:"failed,omitzero"`
 }
 

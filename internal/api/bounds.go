@@ -17,11 +17,12 @@ const (
 	// itemsMax is the maximum number of items in the lists of a response: 64 MiB allow 134
 	// bytes for each. Without this bound, an answer full of two-byte items would take a hundred times its size in memory.
 	itemsMax = 500_000
-	// membersMax is the maximum number of members of an object that do not count as
+	// membersMax is the maximum number of members of an object that are not counted as
 	// items.
 	membersMax = 1000
-	// listsMax bounds the list that a command collects from many responses, in bytes.
-	// An item counts as its text and itemSize: a million open items of an agenda fit.
+	// listsMax bounds the list that a command collects from many responses, in bytes. An
+	// item is counted as the length of its text plus itemSize, so that a million open
+	// items of an agenda fit.
 	listsMax, itemSize = 256 << 20, 128
 )
 
@@ -40,8 +41,8 @@ func (r *Remote) bound(body []byte, isList bool) error {
 	return nil
 }
 
-// countItems counts the items of all lists in a JSON text, as far as it can be read, and
-// ends when there are more than itemsMax.
+// countItems counts the items of all lists in a JSON text, as far as it can be read. It
+// stops when there are more than itemsMax.
 func countItems(text []byte) (n int) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	for n <= itemsMax {
@@ -56,15 +57,16 @@ func countItems(text []byte) (n int) {
 	return n
 }
 
-// seeList is like see, for one response of a list whose items the caller keeps.
+// seeList makes a read, as see does, for one response of a list whose items the caller
+// keeps.
 func seeList[Out any](ctx context.Context, c *Client, path string) (Out, error) {
 	call := newCall(http.MethodGet, path)
 	call.IsList = true
 	return fetch[Out](ctx, c, call)
 }
 
-// checkNext returns an error unless a page comes after the one before, so that a list
-// has an end.
+// checkNext returns an error unless a page is after the one before it. Without this
+// check, a list might have no end.
 func checkNext[K cmp.Ordered](after, next K) error {
 	if next <= after {
 		return draw.Errorf(draw.CodeStoreUnavailable, "unexpected response: the pages of a list do not go on")
@@ -72,7 +74,8 @@ func checkNext[K cmp.Ordered](after, next K) error {
 	return nil
 }
 
-// checkPage is like checkNext, for a page that may be the last, or could not be read.
+// checkPage makes the check of checkNext for a page that may be the last, or could not be
+// read.
 func checkPage[K cmp.Ordered](err error, after K, next *K) error {
 	if err != nil || next == nil {
 		return err

@@ -15,12 +15,12 @@ import (
 const (
 	// PageMax is the maximum number of entries of one page.
 	PageMax = 1000
-	// PageUsual is the number of entries of a page if the caller gives none.
+	// PageUsual is the number of entries of a page if the caller states none.
 	PageUsual = 100
 	// DaysMax is the maximum number of days of a page of statements.
 	DaysMax = 1000
 	// FileMax is the maximum length of a file that a service imports, in bytes. The
-	// command imports longer ones on the database.
+	// command imports longer files directly into the database.
 	FileMax = 8 << 20
 	// CodeBodyTooLarge means that a body is longer than a service reads.
 	CodeBodyTooLarge draw.Code = "body-too-large"
@@ -84,8 +84,8 @@ func poolPath(poolID string, rest ...string) string {
 	return pathOf(append([]string{"admin", "pools", poolID}, rest...)...)
 }
 
-// matching returns the If-Match header for revisions, or "", which allows every revision,
-// for nil.
+// matching returns the If-Match header for revisions. For nil it returns "", which allows
+// every revision.
 func matching(revisions []int64) string {
 	tags := make([]string, len(revisions))
 	for i, n := range revisions {

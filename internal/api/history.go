@@ -16,11 +16,11 @@ import (
 	"drawsvc/internal/job"
 )
 
-// End is how a caller continues after a page.
+// End states how a caller continues after a page.
 type End struct {
 	// Cursor is the parameter after of the next page, even if that page is still empty.
 	Cursor int64 `json:"cursor"`
-	// Next is the after of the next page, null when this is the last.
+	// Next is the parameter after of the next page, null if this is the last.
 	Next *int64 `json:"next"`
 }
 
@@ -117,7 +117,7 @@ func ShowMove(m *draw.Move) Move {
 // Statements is a page of the lines of daily statements.
 type Statements struct {
 	Statements []Statement `json:"statements"`
-	// Next is the after of the next page, null when this is the last.
+	// Next is the parameter after of the next page, null if this is the last.
 	Next *string `json:"next"`
 }
 

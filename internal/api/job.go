@@ -20,7 +20,7 @@ type Jobs struct {
 // JobRuns is a page of the runs of a job.
 type JobRuns struct {
 	Runs []job.RunView `json:"runs"`
-	// Next is the after of the next page, null when this is the last.
+	// Next is the parameter after of the next page, null if this is the last.
 	Next *int64 `json:"next"`
 }
 
@@ -60,7 +60,7 @@ func (b *JobChange) Read() (job.Change, error) {
 	return c, c.Check()
 }
 
-// Pin allows only one host to run the job, or for "" every host.
+// Pin allows only one host to run the job. "" allows every host.
 func (b *JobChange) Pin(host string) {
 	if b.Host = RawText(&host); host == "" {
 		b.Host = rawNull()

@@ -17,7 +17,7 @@ import (
 // Pools is a page of pools.
 type Pools struct {
 	Pools []Pool `json:"pools"`
-	// Next is the after of the next page, null when this is the last.
+	// Next is the parameter after of the next page, null if this is the last.
 	Next *string `json:"next"`
 }
 
@@ -93,7 +93,7 @@ func (p *Pool) Seen() any {
 // PoolNames is a page of pools as the role fulfil reads it.
 type PoolNames struct {
 	Pools []PoolName `json:"pools"`
-	// Next is the after of the next page, null when this is the last.
+	// Next is the parameter after of the next page, null if this is the last.
 	Next *string `json:"next"`
 }
 
@@ -139,8 +139,8 @@ func (b *NewPool) Read() (draw.Pool, error) {
 	return p, p.Rules.Check(p.Prizes)
 }
 
-// PoolChange is the body of PATCH /admin/pools/{pool}. Its members are kept as they
-// were sent: null and absent differ.
+// PoolChange is the body of PATCH /admin/pools/{pool}. Its members are kept as they were
+// sent, because null and an absent member differ.
 type PoolChange struct {
 	Name     jsontext.Value `json:"name,omitzero"`
 	State    jsontext.Value `json:"state,omitzero"`

@@ -81,7 +81,7 @@ func readText(member string, raw jsontext.Value) (*string, error) {
 	return &value, nil
 }
 
-// readTextOrNull is like readText, for a member that null empties.
+// readTextOrNull is readText for a member in which null means an empty text.
 func readTextOrNull(member string, raw jsontext.Value) (*string, error) {
 	if raw.Kind() == 'n' {
 		return new(string), nil

@@ -11,8 +11,7 @@ import (
 type User struct {
 	Limits []UserLimit `json:"limits"`
 	Misses int64       `json:"misses"`
-	// GuaranteedIn is 1 when the next draw is guaranteed, null without a
-	// guarantee.
+	// GuaranteedIn is 1 if the next draw is guaranteed, null without a guarantee.
 	GuaranteedIn *int64 `json:"guaranteed_in"`
 	Blocked      bool   `json:"blocked"`
 }
