@@ -12,9 +12,9 @@ import (
 // askMax is the maximum time of one request to a server.
 const askMax = 10 * time.Second
 
-// ask sends words, after which the server answers and disconnects, and returns an error
-// unless the answer contains wanted. A client library could do it too, but would log,
-// retry and pool for this one request.
+// ask sends words to a server that answers and then disconnects. It returns an error
+// unless the answer contains wanted. It uses no client library, because a library would
+// also log, retry and pool connections for this one request.
 func ask(ctx context.Context, addr, words, wanted string) error {
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Chromium returns the address of the browser that the test process shares, where a
-// test opens its own pages: ws://127.0.0.1:PORT/devtools/browser/ID. Starting a browser
-// takes several times as long as most pages.
+// Chromium returns the address of the browser that the test process shares:
+// ws://127.0.0.1:PORT/devtools/browser/ID. Each test opens its own pages in it. Starting
+// a browser takes several times as long as most pages.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
 	sh := sharedOf(tb)
@@ -36,8 +36,8 @@ func Chromium(tb testing.TB) string {
 	return url
 }
 
-// chromiumKind returns the kind of the browser without a screen, which has a separate
-// package and does a third of the work. If that is missing, the browser with a screen
+// chromiumKind returns the kind of the browser without a screen, which is a separate
+// package and does a third of the work. If it is not installed, the browser with a screen
 // is used.
 func chromiumKind() kind {
 	return kind{
@@ -63,7 +63,7 @@ func chromiumCommand(s *Server) []string {
 		// All pages share one process: starting one takes as long as a page.
 		"--disable-features=Translate,SpareRendererForSitePerProcess,site-per-process", "--disable-site-isolation-trials",
 		"--process-per-site", "--renderer-process-limit=1",
-		// No page is throttled because another is in front of it.
+		// A page that is behind another is not throttled.
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
 		"--disable-hang-monitor", "--disable-ipc-flooding-protection", "--disable-popup-blocking", "--force-color-profile=srgb",
 		"about:blank",

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// command prepares a program that works in the server's folder and writes to its log.
-// The environment is minimal, so that no personal settings change a server.
+// command prepares a program that works in the server's folder and writes to its log. Its
+// environment has only what is needed, so that no personal settings change a server.
 func (s *Server) command(ctx context.Context, argv []string) (*exec.Cmd, func(), error) {
 	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Server) command(ctx context.Context, argv []string) (*exec.Cmd, func(),
 	return cmd, func() { _ = log.Close() }, nil
 }
 
-// run runs a program to its end.
+// run runs a program, and returns when it has ended.
 func (s *Server) run(ctx context.Context, argv ...string) error {
 	cmd, closeLog, err := s.command(ctx, argv)
 	if err != nil {

@@ -40,8 +40,8 @@ func (d databases) statement(text string) error {
 	return d.execute(ctx, d.base, text)
 }
 
-// url returns the URL of the server's database with a name; "" if the server's URL is
-// "".
+// url returns the URL of the database with a name on the server; "" if the server's URL
+// is "".
 func (d databases) url(name string) string {
 	location, err := url.Parse(d.base)
 	if err != nil {

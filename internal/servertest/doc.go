@@ -18,13 +18,13 @@
 // always started here.
 //
 // It keeps two laws of the tests. If a server is missing, the test is skipped with a
-// visible message, and fails if CI=true: no other place in the repository skips a test.
-// And nothing is left over: a server ends with the test process, even with one that is
-// killed, and its folder is removed.
+// visible message; with CI=true it fails. Tests are skipped nowhere else in the
+// repository. And nothing is left over: a server ends with the test process, even with
+// one that is killed, and its folder is removed.
 //
 // Servers that are not [Durable] use /dev/shm if it has 2 GiB of free space, all others
-// TMPDIR. Root starts them as the user named nobody, who must be able to reach that
-// folder. If that user may not write to it, an empty folder is left.
+// TMPDIR. If root runs the tests, the servers run as the user named nobody, who must be
+// able to reach that folder. If that user may not write to it, an empty folder remains.
 //
 // A goroutine of this package named keep waits for each running server, so a test that
 // looks for leaked goroutines has to ignore

@@ -21,7 +21,7 @@ func etcdKind() kind {
 		variable: "DRAWSVC_TEST_ETCD",
 		packages: "etcd-server",
 		programs: map[string][]string{"etcd": {"/usr/bin/etcd"}},
-		ports:    2, // clients, peers
+		ports:    2, // for clients and peers
 		command:  etcdCommand,
 		environ:  etcdEnviron,
 		ready:    etcdReady,
@@ -37,8 +37,8 @@ func etcdCommand(s *Server) []string {
 		"--listen-client-urls", clients, "--advertise-client-urls", clients,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
 		"--initial-cluster", "only=" + peers,
-		// A single member elects itself after one election timeout, and leases cannot
-		// be shorter than one and a half.
+		// A single member elects itself after one election timeout. A lease cannot be
+		// shorter than one and a half election timeouts.
 		"--heartbeat-interval", "20", "--election-timeout", "200",
 	}
 	return append(argv, s.options.args...)

@@ -6,13 +6,13 @@ import "os"
 const everyVariable = "DRAWSVC_TEST_EVERY"
 
 // Every reports whether a test has to run all combinations of its dimensions:
-// DRAWSVC_TEST_EVERY=true, as `make test-all` sets it. Without it, a test of three
-// dimensions may run a part in which any two values of different dimensions occur
-// together, such as the part that [Meets] selects.
+// DRAWSVC_TEST_EVERY=true, as `make test-all` sets it. Otherwise, a test of three
+// dimensions may run only some combinations, such as those that [Meets] selects. Any two
+// values of different dimensions must occur together in one of them.
 func Every() bool { return os.Getenv(everyVariable) == "true" }
 
-// Meets selects those triples (row, column, layer) that a Latin square has: each row
-// occurs with each column in one layer, and the layers take turns. If there are at
-// least as many rows and columns as layers, each layer occurs with each of them too.
-// layer is from 0 to layers-1.
+// Meets selects those triples (row, column, layer) that a Latin square has. Each row
+// occurs with each column in one layer, and each layer is used about equally often. If
+// there are at least as many rows and columns as layers, each layer occurs with each row
+// and each column too. layer is from 0 to layers-1.
 func Meets(row, column, layer, layers int) bool { return (row+column)%layers == layer }

@@ -9,17 +9,16 @@ import (
 	"testing"
 )
 
-// FailingDisk is a file system in a file that can become read-only while programs have
-// files open for writing. The kernel does the same to a file system after an error of
-// its disk.
+// FailingDisk is a file system in a file. It can become read-only while programs have
+// files open for writing, as the kernel makes a file system after an error of its disk.
 type FailingDisk struct{ Dir, device string }
 
 // failingSize is the size of a FailingDisk, in bytes.
 const failingSize = 128 << 20
 
 // NewFailingDisk mounts a file system on a new folder below dir until the test ends. It
-// belongs to the user that servers of this package run as. If none can be mounted the
-// test ends as if a server were missing: only root may mount, and the kernel needs loop
+// belongs to the user that servers of this package run as. If it cannot be mounted, the
+// test ends as if a server were missing. Only root may mount, and the kernel needs loop
 // devices and ext4.
 func NewFailingDisk(tb testing.TB, dir string) *FailingDisk {
 	tb.Helper()
@@ -59,7 +58,7 @@ func (d *FailingDisk) mount(tb testing.TB, file string) error {
 	return err
 }
 
-// Fail makes the file system read-only, also for open files.
+// Fail makes the file system read-only, even for open files.
 func (d *FailingDisk) Fail() error {
 	return os.WriteFile(filepath.Join("/sys/fs/ext4", d.device, "trigger_fs_error"), []byte("a test"), 0o200)
 }

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// StartGalera starts a cluster of MariaDB nodes that replicate to each other, all
-// writable, with Galera's defaults for every time limit. The first node creates the
-// cluster, each further one copies its data from another, which takes about 10 s. All
-// are in sync when this returns. A node that was killed or stopped joins the running
-// nodes when it is started again. All are killed and removed when the test ends.
+// StartGalera starts a cluster of MariaDB nodes that replicate to each other. All are
+// writable, and every time limit is Galera's default. The first node creates the cluster.
+// Each further node copies its data from another, which takes about 10 s. StartGalera
+// returns when all are in sync. A node that was killed or stopped joins the running nodes
+// when it is started again. All are killed and removed when the test ends.
 func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 	tb.Helper()
 	var o options
@@ -39,8 +39,8 @@ func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 	return slices.Clone(c.nodes)
 }
 
-// awaitWhole waits until a node knows all others and has nothing to catch up with. A
-// node that gave its data to another serves before that.
+// awaitWhole waits until a node knows all others and is up to date. A node that gave its
+// data to another serves before that.
 func (c *galera) awaitWhole(s *Server) error {
 	const status = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = "
 	whole := fmt.Sprintf("IF (%s'wsrep_cluster_size') <> %d OR (%s'wsrep_local_state_comment') <> 'Synced' THEN "+
@@ -61,7 +61,7 @@ type galera struct{ nodes []*Server }
 
 // The ports of a node, in order.
 const (
-	_ = iota // clients
+	_ = iota // for clients
 	portGroup
 	portIncrements
 	portCopies
@@ -107,8 +107,8 @@ func (c *galera) command(s *Server) []string {
 	}
 	argv := mysqlCommand(s)
 	if s != c.nodes[0] || len(others) > 0 {
-		// Accounts are copied from the others, or were when the node joined; a separate
-		// statement would come too early.
+		// Accounts were copied from another node when this one joined. A statement for
+		// them would come too early.
 		argv = slices.DeleteFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, "--init-file=") })
 	}
 	argv = append(argv,
@@ -125,8 +125,8 @@ func (c *galera) command(s *Server) []string {
 }
 
 // recovered returns the position up to which the data of a node that ran before are
-// complete, as the unit file of systemd does: without it a node that was killed would
-// copy all data again. "" means unknown.
+// complete, "" if it is unknown. systemd's unit file does the same. Without it, a node
+// that was killed would copy all data again.
 func (s *Server) recovered(argv []string) string {
 	if _, err := os.Stat(s.path("data/grastate.dat")); err != nil {
 		return ""

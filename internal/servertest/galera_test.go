@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGaleraNodesHaveTheSameRows: what one node accepts, all have, including one that
-// was down meanwhile and joins again.
+// TestGaleraNodesHaveTheSameRows: a row that one node accepts is on all nodes, even on
+// one that was down at the time and joins again.
 func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 	t.Parallel()
 	nodes := StartGalera(t, 2)
@@ -18,7 +18,7 @@ func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 		dbs = append(dbs, openMySQL(t, node.URL()))
 	}
 	var err error
-	has := func(n, want int) func() bool { // in a node that joins or leaves queries may fail
+	has := func(n, want int) func() bool { // queries may fail on a node that joins or leaves
 		return func() bool {
 			var found int
 			err = dbs[n].QueryRowContext(t.Context(), "SELECT count(*) FROM numbers").Scan(&found)
@@ -40,7 +40,7 @@ func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 		require.Eventually(t, has(n, 2), readyMax, 10*time.Millisecond)
 	}
 
-	nodes[1].Stop() // properly: one of two could not know whether it is cut off
+	nodes[1].Stop() // with Stop, because one node of two could not know whether it is cut off
 	insert(0, 2)
 	require.NoError(t, nodes[1].Start())
 	require.Eventually(t, has(1, 3), readyMax, 10*time.Millisecond)

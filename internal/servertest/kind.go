@@ -12,38 +12,38 @@ import (
 	"syscall"
 )
 
-// kind describes how one sort of server is found, set up, started and queried. Each
-// kind is a value in a separate file.
+// kind describes how a kind of server is found, set up, started and queried. Each kind is
+// a value in a file of its own.
 type kind struct {
 	// variable is the environment variable that names a running server.
 	variable string
-	// packages is what to install if a program is missing; missing is what to say if no
-	// package has it.
+	// packages are the packages to install if a program is missing. missing is the
+	// message if no package has the program.
 	packages, missing string
-	// programs maps a short name to the files that it may be, as globs; the last match
-	// of the first glob that matches is used, otherwise PATH is searched.
+	// programs maps a short name to globs of the program's possible files. The first glob
+	// that matches is used, and the last of its matches. If none matches, PATH is
+	// searched.
 	programs map[string][]string
-	// ports is how many ports the server needs; the first is its address.
+	// ports is the number of ports that the server needs. The first one is its address.
 	ports int
-	// setUp creates the data folder once; nil if the server does so itself.
+	// setUp creates the data folder once. It is nil if the server does so itself.
 	setUp func(ctx context.Context, s *Server) error
 	// command is the server's command line, environ its additional environment.
 	command func(s *Server) []string
 	environ func(s *Server) []string
-	// ready makes a real request to the server; nil means that it serves.
+	// ready makes a real request to the server; nil means that the server is ready.
 	ready func(ctx context.Context, s *Server) error
 	// url is the server's address in the form that drawsvc reads.
 	url func(s *Server) string
-	// stop is the signal to shut down properly. discard ends the server at once, when
-	// its data are no longer needed: after the test, and when the test process has
-	// died.
+	// stop is the signal for a proper shutdown. discard ends the server at once when its
+	// data are no longer needed: after the test, and when the test process has died.
 	stop, discard syscall.Signal
-	// killed removes what a killed server leaves outside its folder; nil if that is
+	// killed removes what a killed server leaves outside its folder; nil if it leaves
 	// nothing.
 	killed func(s *Server)
 }
 
-// kinds is the registry: a further server costs one file and one line.
+// kinds is the registry. To add a server, add a file and a line here.
 func kinds() map[string]kind {
 	return map[string]kind{
 		"postgres":  postgresKind(),
@@ -63,11 +63,11 @@ func kindOf(name string) (k kind, ok bool) {
 	return k, ok
 }
 
-// Kinds returns the names that [Start] accepts, in order, but for [TiDB].
+// Kinds returns the names that [Start] accepts, in order, except [TiDB].
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
 
-// missingError means that a server is not installed here; without packages, that the
-// program, or whatever it names, is missing.
+// missingError means that a server is not installed here. Without packages, program is
+// the whole message.
 type missingError struct{ program, packages string }
 
 // Error implements error.
@@ -91,8 +91,8 @@ func (k kind) find() (map[string]string, error) {
 	return paths, nil
 }
 
-// findProgram returns "" if there is none. A file that matches a glob takes precedence
-// over PATH, so that programs of one package come from one version of it.
+// findProgram returns the path of a program, "" if there is none. A file that matches a
+// glob takes precedence over PATH, so that programs of one package have the same version.
 func findProgram(name string, globs []string) string {
 	for _, glob := range globs {
 		if paths, err := filepath.Glob(glob); err == nil && len(paths) > 0 {

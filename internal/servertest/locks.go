@@ -12,7 +12,7 @@ type LockServers struct {
 	// InDatabase means that the lock is in the service's own database, so that its URL
 	// names no server.
 	InDatabase bool
-	// OnTiDB means that TiDB has the lock, if it is in the database.
+	// OnTiDB means that the lock also works in a database of TiDB.
 	OnTiDB bool
 	// Majority means that the lock also works on three servers at once.
 	Majority bool
@@ -21,7 +21,7 @@ type LockServers struct {
 	shared func(testing.TB) string
 }
 
-// Locks returns the only table of what each lock needs, by its scheme.
+// Locks returns what each lock needs, by its scheme.
 func Locks() map[string]LockServers {
 	return map[string]LockServers{
 		"table":     {Kinds: []string{"sqlite", "postgres", "mysql"}, InDatabase: true, OnTiDB: true},
@@ -33,8 +33,8 @@ func Locks() map[string]LockServers {
 	}
 }
 
-// LockURL returns the URL of a lock that no other test takes, on servers that other
-// tests use too. A scheme that is not in the table ends the test.
+// LockURL returns the URL of a lock that no other test uses, on servers that other tests
+// use too. A scheme that is not in the table ends the test.
 func LockURL(tb testing.TB, scheme string) string {
 	tb.Helper()
 	l, known := Locks()[scheme]
@@ -47,7 +47,7 @@ func LockURL(tb testing.TB, scheme string) string {
 	return scheme + ":"
 }
 
-// WorksOn reports whether the lock can be used with a database of that dialect.
+// WorksOn reports whether the lock can be used with a database of the dialect.
 func (l LockServers) WorksOn(dialect string) bool {
 	return !l.InDatabase || slices.Contains(l.Kinds, dialect) || dialect == TiDB && l.OnTiDB
 }

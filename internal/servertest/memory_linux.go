@@ -2,8 +2,8 @@ package servertest
 
 import "syscall"
 
-// memoryMin is more than the space that the servers of one test process need: the 64
-// MiB of a container's own /dev/shm are too small for a database.
+// memoryMin is more space than the servers of one test process need. The 64 MiB of a
+// container's own /dev/shm are too little for a database.
 const memoryMin = 2 << 30
 
 // memoryFolder returns a folder in memory, or "" if there is none with enough space. A

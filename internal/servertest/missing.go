@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// verdict is what happens to a test whose server did not start.
+// verdict states what happens to a test whose server did not start.
 type verdict int
 
 const (
@@ -21,10 +21,10 @@ var errShort = errors.New("go test -short starts no servers, browsers or other p
 // isShort reports whether tests run with -short.
 func isShort() bool { return testing.Testing() && testing.Short() }
 
-// judge returns the verdict. On a person's machine, a test without its package may be
-// skipped, and so may a server in a short run. A pipeline that skips would stay green
-// without having tested anything. A server that is installed and does not start is a
-// failure everywhere.
+// judge returns the verdict. On a developer's machine, a test may be skipped if a package
+// is missing, or if the run is short. In a pipeline it fails, because otherwise the
+// pipeline would succeed without having tested anything. If a server is installed but
+// does not start, the test fails everywhere.
 func judge(err error, ci string) verdict {
 	_, missing := errors.AsType[*missingError](err)
 	if ci != "true" && (missing || errors.Is(err, errShort)) {
@@ -33,12 +33,12 @@ func judge(err error, ci string) verdict {
 	return fail
 }
 
-// giveUp ends the test: it is the only place in the repository that skips.
+// giveUp ends the test. Tests are skipped nowhere else in the repository.
 func giveUp(tb testing.TB, err error) {
 	tb.Helper()
 	if judge(err, os.Getenv("CI")) == skip {
 		if errors.Is(err, errShort) {
-			tb.Skip(err) // as requested
+			tb.Skip(err) // a short run was requested
 		}
 		tellPerson(fmt.Sprintf("SKIPPED %s: %v\n", tb.Name(), err))
 		tb.Skip(err)
@@ -46,9 +46,9 @@ func giveUp(tb testing.TB, err error) {
 	tb.Fatal(err)
 }
 
-// Missing ends a test that needs something that is missing here and that no package
-// provides, such as the history of the repository. The test is skipped as for a missing
-// server, and fails if CI=true.
+// Missing ends a test that needs something that is missing and that no package provides,
+// such as the history of the repository. The test is skipped as for a missing server;
+// with CI=true it fails.
 func Missing(tb testing.TB, what string) {
 	tb.Helper()
 	giveUp(tb, &missingError{program: what})
@@ -62,8 +62,8 @@ func Long(tb testing.TB) {
 	}
 }
 
-// tellPerson writes to the terminal, if there is one: for several packages go test
-// shows neither the skips nor the stderr of those that pass.
+// tellPerson writes to the terminal, if there is one. If go test runs several packages,
+// it shows no skips, and no stderr of those that pass.
 func tellPerson(line string) {
 	terminal, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
 	if err != nil {
@@ -74,8 +74,9 @@ func tellPerson(line string) {
 	_, _ = terminal.WriteString(line)
 }
 
-// NeedPrograms ends the test if one of the commands that it calls is not installed, as
-// if a server were missing, and in a short run. packages is what to install.
+// NeedPrograms ends the test if one of the commands that it calls is not installed, as if
+// a server were missing. It also ends it in a short run. packages are the packages to
+// install.
 func NeedPrograms(tb testing.TB, packages string, programs ...string) {
 	tb.Helper()
 	Long(tb)

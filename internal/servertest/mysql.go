@@ -42,13 +42,13 @@ func setUpMySQL(ctx context.Context, s *Server) error {
 	return s.copyFirst(ctx, "mysql", makeMySQL)
 }
 
-// makeMySQL creates a data folder, with small files.
+// makeMySQL creates a data folder with small files.
 func makeMySQL(ctx context.Context, s *Server) error {
 	if err := s.write("password", secret()); err != nil {
 		return err
 	}
-	// root has no usable password and would need a Unix socket: the server itself
-	// creates the account at each start.
+	// The account root has no usable password, and would need a Unix socket. So the
+	// server itself creates the account at each start.
 	account := "CREATE USER IF NOT EXISTS drawsvc@'%%' IDENTIFIED BY '%s';\n" +
 		"GRANT ALL ON *.* TO drawsvc@'%%' WITH GRANT OPTION;\nCREATE DATABASE IF NOT EXISTS drawsvc;\n"
 	if err := s.write("account.sql", fmt.Sprintf(account, s.password())); err != nil {
@@ -66,14 +66,14 @@ func mysqlSizes() []string {
 func mysqlCommand(s *Server) []string {
 	argv := []string{s.programs["mariadbd"], "--no-defaults", "--datadir=" + s.path("data"),
 		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", s.ports[0].number),
-		"--socket=server.sock", // in the data folder: a longer path may be too long
+		"--socket=server.sock", // relative to the data folder, because a longer path may be too long
 		"--pid-file=" + s.path("pid"), "--init-file=" + s.path("account.sql"),
 		"--skip-name-resolve", "--skip-log-bin", "--character-set-server=utf8mb4",
 		"--max-connections=600", "--performance-schema=off",
 	}
 	argv = append(argv, mysqlSizes()...)
 	if !s.options.durable {
-		// 2, not 0: what is acknowledged is in the kernel and survives Kill.
+		// With 2, and not 0, acknowledged data are in the kernel, and survive Kill.
 		argv = append(argv, "--innodb-flush-log-at-trx-commit=2",
 			"--innodb-flush-method=nosync", "--innodb-doublewrite=0")
 	}
@@ -108,7 +108,7 @@ func executeMySQL(ctx context.Context, base, statement string) error {
 	config.Passwd, _ = location.User.Password()
 	config.Net, config.Addr = "tcp", location.Host
 	config.DBName = strings.TrimPrefix(location.Path, "/")
-	config.Logger = &mysql.NopLogger{} // a server that is not ready yet is not worth a log line
+	config.Logger = &mysql.NopLogger{} // attempts before the server is ready need no log lines
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return err
@@ -119,8 +119,8 @@ func executeMySQL(ctx context.Context, base, statement string) error {
 	return err
 }
 
-// password returns the password that setUp wrote; if that is missing the server will
-// report it.
+// password returns the password that setUp wrote. If it is missing, the server reports
+// the error.
 func (s *Server) password() string {
 	password, _ := os.ReadFile(s.path("password"))
 	return string(password)

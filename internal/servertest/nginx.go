@@ -17,16 +17,16 @@ import (
 // nginxMax is the maximum time until nginx listens.
 const nginxMax = 2 * time.Minute
 
-// The configuration of nginx on the page about reverse proxies, its line of an
-// instance, and its lines that bound each caller.
+// The configuration of nginx in the page about reverse proxies, its line for an instance,
+// and its lines that limit each caller.
 var (
 	nginxBlock    = regexp.MustCompile("(?s)```nginx\n(.*?)```")
 	nginxInstance = regexp.MustCompile(`(?m)^ *server 127\.0\.0\.1:8080.*\n`)
 	nginxBounds   = regexp.MustCompile(`(?m)^ *limit_(req|conn)[ _].*\n`)
 )
 
-// NginxOfPage returns the configuration of nginx on the page about reverse proxies,
-// with the addresses of a test: the page's line of an instance is repeated for each.
+// NginxOfPage returns the configuration of nginx in the page about reverse proxies, with
+// the addresses of a test. The page's line for an instance is repeated for each instance.
 func NginxOfPage(tb testing.TB, page, listen string, instances ...string) string {
 	tb.Helper()
 	text, err := os.ReadFile(page)
@@ -55,8 +55,8 @@ func WithoutCallerBounds(config string) string {
 	return nginxBounds.ReplaceAllString(config, "")
 }
 
-// StartNginx starts a real nginx with the configuration of its servers, and returns
-// when it listens on an address. It ends with the test.
+// StartNginx starts a real nginx with the configuration of its servers. It returns when
+// nginx listens on the address. nginx ends with the test.
 func StartNginx(tb testing.TB, listen, config string) {
 	tb.Helper()
 	NeedPrograms(tb, "nginx-light", "/usr/sbin/nginx")
@@ -76,7 +76,7 @@ func StartNginx(tb testing.TB, listen, config string) {
 	}
 	end := func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait() // it reports that the signal ended it
+		_ = cmd.Wait() // the error states that the signal ended it
 	}
 	for begun := time.Now(); time.Since(begun) < nginxMax; time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", listen); err == nil {

@@ -12,16 +12,16 @@ type options struct {
 	environ  []string
 }
 
-// Durable makes the server write through to the disk before it acknowledges, as in
-// production. Without it a server keeps what it acknowledged when it is killed, but not
-// when the machine loses power; Redis keeps nothing.
+// Durable makes the server write to the disk before it acknowledges, as in production.
+// Otherwise acknowledged data survive if the server is killed, but not if the machine
+// loses power. Redis without Durable keeps nothing.
 func Durable() Option {
 	return func(o *options) { o.durable = true }
 }
 
-// Roomy gives PostgreSQL and MariaDB more memory and longer logs than their defaults,
-// as is right for many draws. Without it they have less, so that many of them fit on a
-// machine.
+// Roomy gives PostgreSQL and MariaDB more memory and longer logs than their defaults, for
+// tests with many draws. Otherwise they have less than their defaults, so that many of
+// them can run on a machine.
 func Roomy() Option {
 	return func(o *options) { o.roomy = true }
 }
@@ -32,9 +32,9 @@ func Archived() Option {
 	return func(o *options) { o.archived = true }
 }
 
-// Args adds arguments to the server's command line, where they take precedence over
-// those of this package. For ZooKeeper they are lines of its configuration, or options
-// of the JVM where they begin with a dash.
+// Args adds arguments to the server's command line. They take precedence over those of
+// this package. For ZooKeeper they are lines of its configuration; those that begin with
+// a dash are options of the JVM.
 func Args(args ...string) Option {
 	return func(o *options) { o.args = append(o.args, args...) }
 }

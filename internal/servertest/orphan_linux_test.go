@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// childVariable makes a copy of the test program the process that ends.
+// childVariable makes a copy of the test program act as the process that is ended.
 const childVariable = "DRAWSVC_SERVERTEST_CHILD"
 
-// testament is what a test process has started.
+// testament lists what a test process has started.
 type testament struct {
 	Firsts, Others []int // processes
 	Folders        []string
@@ -34,11 +34,11 @@ func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
 	require.Eventually(t, left.ended, readyMax, 50*time.Millisecond)
 }
 
-// bequeath runs TestChild in a separate process, ends that process during the test, and
+// bequeath runs TestChild in a separate process, ends that process while it runs, and
 // returns what it had started.
 func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testament {
 	t.Helper()
-	sharedOf(t) // the child has servers
+	sharedOf(t) // so that the child can start servers
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.CommandContext(t.Context(), self, "-test.run=^TestChild$")
@@ -61,12 +61,12 @@ func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testamen
 		require.NotEqual(t, byte('X'), state, "process %d runs", pid)
 	}
 	end(child, input)
-	_ = child.Wait() // it may have been killed, and reports that
+	_ = child.Wait() // it may have been killed, and the error states that
 	return left
 }
 
-// ended reports whether no processes and folders are left. A zombie is only a number
-// that its new parent has not read yet.
+// ended reports whether no processes and folders are left. A zombie has ended; only its
+// new parent has not noticed it yet.
 func (left testament) ended() bool {
 	for _, pid := range append(left.Firsts, left.Others...) {
 		if state, _ := status(pid); state != 'X' && state != 'Z' {
@@ -90,7 +90,7 @@ func isHusk(folder string) bool {
 }
 
 // TestChild does nothing unless a test of this file runs it as a process. It has shared
-// servers and a private one in the state that is hardest to clean up: stopped, with
+// servers, and a private one in the state that is hardest to clean up: paused, with
 // processes that are not in one group.
 func TestChild(t *testing.T) {
 	if os.Getenv(childVariable) == "" {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// parallel is how many tests of a package that mostly waits run at once.
+// parallel is how many tests run at once in a package whose tests mostly wait.
 const parallel = 8
 
 // ManyAtOnce is for a TestMain whose tests wait for servers and locks more than they

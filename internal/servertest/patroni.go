@@ -19,8 +19,8 @@ import (
 //go:embed patroni.py
 var patroniParent string
 
-// wholeMax is the maximum time until every node of a cluster has its role, including a
-// node that has to copy its data again.
+// wholeMax is the maximum time until every node of a cluster has its role, even if a node
+// has to copy its data again.
 const wholeMax = readyMax
 
 // nodeMax is the maximum time for a request to a node, so that a node that hangs does
@@ -28,17 +28,17 @@ const wholeMax = readyMax
 const nodeMax = time.Second
 
 // Patroni is a PostgreSQL cluster in which Patroni, with etcd, chooses the primary. Its
-// nodes are servers like others: Kill is the death of a machine, Pause its hang, Start
-// its return.
+// nodes are servers: Kill is like the failure of a machine, Pause like a machine that
+// hangs, Start like its return.
 type Patroni struct {
 	Nodes []*Server
 }
 
-// StartPatroni starts a cluster of the given number of nodes with synchronous
-// replication in Patroni's strict mode: a commit is acknowledged only when a standby
-// has it too. A node that is silent for 5 s is replaced, which is shorter than
-// Patroni's own minimum of 20 s, so that a test need not wait as long. It returns when
-// the cluster is whole, and ends with the test.
+// StartPatroni starts a cluster of the given number of nodes with synchronous replication
+// in Patroni's strict mode: a commit is acknowledged only when a standby has it too. A
+// node that is silent for 5 s is replaced. Patroni's own minimum is 20 s, but a test
+// should not have to wait that long. StartPatroni returns when every node has its role.
+// The cluster ends with the test.
 func StartPatroni(tb testing.TB, nodes int) *Patroni {
 	tb.Helper()
 	sh := sharedOf(tb)
@@ -68,7 +68,7 @@ func (p *Patroni) URL() string {
 	return strings.Replace(p.Nodes[0].URL(), p.Nodes[0].Addr(), strings.Join(all, ","), 1)
 }
 
-// view is what a node reports about itself; a primary knows its followers.
+// view is what a node reports about itself. A primary also reports its followers.
 type view struct {
 	Replication []struct {
 		Name  string `json:"application_name"`
@@ -77,8 +77,8 @@ type view struct {
 	}
 }
 
-// Leader returns the primary, nil if there is none. Nodes are asked only about
-// themselves: what they know of others may be old.
+// Leader returns the primary, nil if there is none. Each node is asked only about itself,
+// because what it knows of others may be outdated.
 func (p *Patroni) Leader(ctx context.Context) *Server {
 	for _, s := range p.Nodes {
 		if askPatroni(ctx, s, http.MethodGet, "/leader", nil, nil) == nil {
@@ -104,8 +104,8 @@ func (p *Patroni) Sync(ctx context.Context) *Server {
 	return nil
 }
 
-// AwaitWhole waits until there are a primary and a synchronous standby, and every other
-// node follows. Its error says what is missing.
+// AwaitWhole waits until there is a primary with a synchronous standby, and every other
+// node follows. Its error states what is missing.
 func (p *Patroni) AwaitWhole(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, wholeMax)
 	defer cancel()
@@ -155,7 +155,7 @@ func (p *Patroni) amiss(ctx context.Context) error {
 	return nil
 }
 
-// Switchover transfers the primary's role properly.
+// Switchover makes another node the primary, without a failure.
 func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
 	body, err := json.Marshal(map[string]string{"leader": from.name, "candidate": to.name})
 	if err != nil {
@@ -164,11 +164,12 @@ func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
 	return askPatroni(ctx, from, http.MethodPost, "/switchover", body, nil)
 }
 
-// askPatroni makes a request to a node's own interface; any status but 200 is an error.
+// askPatroni makes a request to a node's own interface. Any status except 200 is an
+// error.
 func askPatroni(ctx context.Context, s *Server, method, path string, body []byte, into any) error {
 	limit := nodeMax
 	if method == http.MethodPost {
-		limit = wholeMax // it answers when it is done
+		limit = wholeMax // it answers when the switchover is done
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -185,10 +186,10 @@ func patroniKind(name, password string, etcd *Server) kind {
 	k.packages = "patroni python3-etcd postgresql"
 	k.programs = map[string][]string{
 		"patroni":  {"/usr/bin/patroni"},
-		"python3":  {"/usr/bin/python3"}, // the distribution's own, which has ctypes
+		"python3":  {"/usr/bin/python3"}, // the distribution's own Python, which has ctypes
 		"postgres": {"/usr/lib/postgresql/*/bin/postgres"},
 	}
-	k.ports = 2 // PostgreSQL, Patroni
+	k.ports = 2 // for PostgreSQL and Patroni
 	k.setUp = func(_ context.Context, s *Server) error {
 		config, err := json.Marshal(patroniConfig(s, name, password, etcd.Addr())) // which is also YAML
 		return errors.Join(err, s.write("password", password), s.write("patroni.yml", string(config)))
@@ -227,7 +228,7 @@ func patroniConfig(s *Server, name, password, etcd string) map[string]any {
 			"bin_dir": filepath.Dir(s.programs["postgres"]), "pgpass": s.path("pgpass"),
 			"authentication": settings{"superuser": account, "replication": account, "rewind": account},
 			"pg_hba":         []string{"host all all 127.0.0.1/32 password", "host replication all 127.0.0.1/32 password"},
-			// If the data cannot be rewound they are copied again.
+			// If the data cannot be rewound, they are copied again.
 			"remove_data_directory_on_rewind_failure": true, "remove_data_directory_on_diverged_timelines": true,
 		},
 	}

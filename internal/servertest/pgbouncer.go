@@ -10,10 +10,10 @@ import (
 )
 
 // StartPgBouncer starts a pgbouncer in front of the PostgreSQL server of a database's
-// URL, which gives each transaction any free session. Its URL is the URL of that
-// database through pgbouncer. Other databases of the server are reached in the same
-// way, by pgbouncer's host. Args are lines of its settings, such as
-// "pool_mode=session". It is killed and its folder removed when the test ends.
+// URL. It gives each transaction any free session. URL returns the URL of that database
+// through pgbouncer. With the same host, other databases of the server can be reached
+// too. Args are lines of its settings, such as "pool_mode=session". It is killed and its
+// folder removed when the test ends.
 func StartPgBouncer(tb testing.TB, database string, opts ...Option) *Server {
 	tb.Helper()
 	var o options

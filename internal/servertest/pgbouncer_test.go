@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPgBouncerSharesSessions: two clients share one session of the server, unless each
-// is to have its own.
+// TestPgBouncerSharesSessions: two clients share one session of the server, unless
+// pgbouncer is set to give each its own.
 func TestPgBouncerSharesSessions(t *testing.T) {
 	database := Postgres(t)
 	for mode, shared := range map[string]bool{"transaction": true, "session": false} {

@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// Ports are below the range from which the kernel serves outgoing connections, so that
-// a server that was killed finds its own port free again.
+// Ports are below the range that the kernel uses for outgoing connections, so that the
+// port of a server that was killed is free when it is started again.
 const (
 	portMin = 20_000
 	portMax = 29_999
 )
 
-// port is a TCP port of 127.0.0.1 that is reserved for this process whether a server
-// listens on it or not. The mark is a UDP socket of the same number: other test
-// processes see it, it does not prevent a TCP server from binding, and it ends with the
-// process.
+// port is a TCP port of 127.0.0.1 that is reserved for this process, whether a server
+// listens on it or not. The reservation is a UDP socket with the same number. Other test
+// processes notice it, it does not prevent a TCP server from listening, and it ends with
+// the process.
 type port struct {
 	number int
 	mark   net.PacketConn
 }
 
-// FreeAddr returns an address, 127.0.0.1:PORT, on which nobody listens and which no
-// other test gets until this one ends.
+// FreeAddr returns an address, 127.0.0.1:PORT, on which nothing listens. No other test
+// gets it until this one ends.
 func FreeAddr(tb testing.TB) string {
 	tb.Helper()
 	port, err := claimPort()
@@ -39,8 +39,8 @@ func FreeAddr(tb testing.TB) string {
 }
 
 // ClosedAddr returns an address, 127.0.0.1:PORT, at which the kernel refuses every
-// connection until the test ends: a socket is bound to it and does not listen, so that
-// nobody else can.
+// connection until the test ends. A socket is bound to it and does not listen, so no
+// other process can listen on it.
 func ClosedAddr(tb testing.TB) string {
 	tb.Helper()
 	syscall.ForkLock.RLock()
@@ -79,8 +79,8 @@ func claimPort() (*port, error) {
 	return nil, errors.New("no free port on 127.0.0.1")
 }
 
-// canListen tries it for a moment. No program is started meanwhile: it would keep the
-// port until it has closed what it inherited.
+// canListen reports whether the port can be listened on, by trying it for a moment.
+// Meanwhile no program may be started, because it would inherit the listener.
 func canListen(number int) bool {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -92,12 +92,12 @@ func canListen(number int) bool {
 	return true
 }
 
-// listenMax is the maximum time for which a program that is being started may keep what
-// it inherited.
+// listenMax is the maximum time until a program that is being started has closed the
+// listeners that it inherited.
 const listenMax = time.Minute
 
-// listen accepts connections on the port. If one of our listeners was closed a moment
-// ago, a program that is being started may still have it.
+// listen accepts connections on the port. If one of this process's listeners was closed a
+// moment ago, a program that is being started may still have it.
 func (p *port) listen() (listener net.Listener, err error) {
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		listener, err = net.Listen("tcp4", p.addr())
@@ -107,8 +107,9 @@ func (p *port) listen() (listener net.Listener, err error) {
 	}
 }
 
-// hangUp refuses connections from now on: a program that is being started may still
-// have the listener, and the kernel would accept connections for it.
+// hangUp makes a listener refuse connections from now on. To close it is not enough: a
+// program that is being started may still have it, and then the kernel would accept
+// connections for it.
 func hangUp(listener net.Listener) {
 	if raw, err := listener.(*net.TCPListener).SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RD) })

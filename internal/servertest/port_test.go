@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLinkReturnsWhileProgramsStart: a program that is being started holds everything
-// on which this process listens, until it has closed it.
+// TestLinkReturnsWhileProgramsStart: a link can be restored while a program is being
+// started, which has all listeners of this process until it closes them.
 func TestLinkReturnsWhileProgramsStart(t *testing.T) {
 	var starting sync.WaitGroup
 	defer starting.Wait()
@@ -37,7 +37,7 @@ func TestLinkReturnsWhileProgramsStart(t *testing.T) {
 	}
 }
 
-// TestACutLinkRefusesWhoeverElseHasIt: a cut link refuses connections, even if a
+// TestACutLinkRefusesWhoeverElseHasIt: a link that was cut refuses connections, even if a
 // program that is being started still has its listener.
 func TestACutLinkRefusesWhoeverElseHasIt(t *testing.T) {
 	p := StartProxy(t, "127.0.0.1:9")

@@ -29,8 +29,8 @@ func postgresDatabases(tb testing.TB) databases {
 	return all
 }
 
-// fileCopy returns the option that makes PostgreSQL copy a database's files, which is
-// half the work of writing each block to the log. Releases before 15 do not have the
+// fileCopy returns the option that makes PostgreSQL copy a database's files, which takes
+// half as long as writing each block to the log. Releases before 15 do not have the
 // option, and always copy the files.
 func (d databases) fileCopy() (string, error) {
 	const option = " STRATEGY FILE_COPY"
@@ -41,10 +41,10 @@ func (d databases) fileCopy() (string, error) {
 	return option, d.statement("DROP DATABASE " + name)
 }
 
-// PostgresAs is Postgres with a database that fill has filled. In a test process, a
-// name always belongs to the same fill. The first call fills a database that stays, and
-// each caller gets a copy of it: that takes a fraction of the work. On a server that
-// the environment names, nothing may stay, so each database is filled.
+// PostgresAs is Postgres with a database that fill has filled. In a test process, a name
+// must always be used with the same fill. The first call fills a database that remains.
+// Each caller gets a copy of it, which takes much less time. On a server that the
+// environment names nothing may remain, so each database is filled.
 func PostgresAs(tb testing.TB, name string, fill func(url string) error) string {
 	tb.Helper()
 	all := postgresDatabases(tb)
@@ -83,8 +83,8 @@ func postgresKind() kind {
 		ready:   postgresReady,
 		url:     postgresURL,
 		stop:    syscall.SIGINT, // SIGTERM would wait for the clients to disconnect
-		// SIGQUIT ends it at once too, but also removes the System V segment; a machine
-		// has few of those.
+		// SIGQUIT ends it at once too, but also removes the System V segment. A machine
+		// has few such segments.
 		discard: syscall.SIGQUIT,
 		killed:  removeSegment,
 	}
@@ -94,13 +94,13 @@ func setUpPostgres(ctx context.Context, s *Server) error {
 	return s.copyFirst(ctx, "postgres", makePostgres)
 }
 
-// makePostgres creates a cluster.
+// makePostgres creates the server's data.
 func makePostgres(ctx context.Context, s *Server) error {
 	if err := s.write("password", secret()); err != nil {
 		return err
 	}
-	// A password excludes other accounts of the machine. With MD5 a connection costs
-	// nothing; SCRAM costs it thousands of hashes, whether encrypted or not.
+	// A password excludes other accounts of the machine. With MD5 a connection needs
+	// little time. With SCRAM it needs thousands of hashes.
 	return s.run(ctx, s.programs["initdb"], "--pgdata", s.path("data"), "--username", "drawsvc",
 		"--pwfile", s.path("password"), "--auth", "md5", "--encoding", "UTF8", "--no-locale", "--no-sync")
 }
@@ -146,9 +146,9 @@ func executePostgres(ctx context.Context, base, statement string) error {
 	return err
 }
 
-// removeSegment removes the System V shared memory of a killed server, which is empty
-// and only marks the data folder as in use. The seventh line of postmaster.pid ends
-// with its number.
+// removeSegment removes the System V shared memory of a killed server, which contains
+// nothing, and only shows that the data folder is in use. Its number is at the end of the
+// seventh line of postmaster.pid.
 func removeSegment(s *Server) {
 	content, err := os.ReadFile(s.path("data/postmaster.pid"))
 	lines := strings.Split(string(content), "\n")

@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// settleMax is the maximum time for processes to follow a signal that they cannot
-// ignore.
+// settleMax is the maximum time until processes obey a signal that they cannot ignore.
 const settleMax = time.Minute
 
-// process is a server's first process and, through it, all its others.
+// process is a server's first process. From it, all other processes of the server can be
+// found.
 type process struct {
 	pid int
 	// exited is closed when the first process has ended and was waited for.
 	exited chan struct{}
 }
 
-// spawn starts cmd in a separate process group, so that Ctrl-C in a terminal reaches
-// the test and not its servers. The kernel sends the signal death to it when the test
-// process has ended.
+// spawn starts cmd in a separate process group, so that Ctrl-C in a terminal reaches the
+// test and not its servers. When the test process has ended, the kernel sends the signal
+// death to cmd.
 func spawn(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
 	credential, err := credential()
 	if err != nil {
@@ -39,7 +39,7 @@ func spawn(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
 	return p, <-started
 }
 
-// detach starts cmd, which is to outlive this process, in a separate process group.
+// detach starts cmd in a separate process group. cmd is to run longer than this process.
 func detach(cmd *exec.Cmd) error {
 	credential, err := credential()
 	if err != nil {
@@ -49,9 +49,9 @@ func detach(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// keep starts cmd and waits for it, on a thread that is locked meanwhile: the kernel
-// sends the death signal when the thread that forked ends, and the Go runtime may end
-// threads at any time.
+// keep starts cmd, and waits for it on a locked thread. The kernel sends the death signal
+// when the thread that started cmd ends, and the Go runtime may end any thread that is
+// not locked.
 func (p *process) keep(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -62,12 +62,13 @@ func (p *process) keep(cmd *exec.Cmd, started chan<- error) {
 	}
 	started <- err
 	if err == nil {
-		_ = cmd.Wait() // how a throwaway server ended does not matter
+		_ = cmd.Wait() // it does not matter how the server ended
 	}
 }
 
-// credential returns the account of the servers: nobody's for root, since PostgreSQL
-// and MariaDB refuse to run as root, otherwise nil for the current account.
+// credential returns the account of the servers. For root it is the account nobody,
+// because PostgreSQL and MariaDB refuse to run as root. Otherwise it is nil, for the
+// current account.
 func credential() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -112,8 +113,8 @@ func (p *process) ask(signal syscall.Signal) {
 	}
 }
 
-// pause stops the first process before it looks for the others, so that none is started
-// meanwhile, and returns when no process of the server runs any more.
+// pause stops the first process before it looks for the others, so that it starts no more
+// meanwhile. It returns when no process of the server runs any more.
 func (p *process) pause() {
 	p.ask(syscall.SIGSTOP)
 	settle([]int{p.pid}, "TtZX")
@@ -137,8 +138,8 @@ func (p *process) kill() {
 	settle(others, "ZX")
 }
 
-// others returns the processes that descend from the first. Process groups would not
-// do: every backend of PostgreSQL is the leader of a separate session.
+// others returns the processes that descend from the first. Process groups would not find
+// them, because every backend of PostgreSQL leads a session of its own.
 func (p *process) others() []int {
 	if !p.running() {
 		return nil
@@ -158,8 +159,8 @@ func (p *process) others() []int {
 	return found
 }
 
-// status returns the state letter and the parent of a process; 'X' if there is no such
-// process.
+// status returns the state letter and the parent of a process; the letter is X if there
+// is no such process.
 func status(pid int) (state byte, parent int) {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -194,8 +195,8 @@ func settle(pids []int, states string) {
 	}
 }
 
-// moveTo moves the server's processes into a cgroup. Those that they fork meanwhile are
-// moved too, in a second round.
+// moveTo moves the server's processes into a cgroup. Processes that they start meanwhile
+// are moved in a second round.
 func (p *process) moveTo(folder string) (err error) {
 	for range 2 {
 		for _, pid := range append([]int{p.pid}, p.others()...) {

@@ -12,10 +12,10 @@ import (
 // PrometheusPackages is what to install for Prometheus and promtool.
 const PrometheusPackages = "prometheus"
 
-// StartPrometheus starts a Prometheus server that scrapes the targets, host:port, as
-// the job drawsvc each second and evaluates the rules of a file as often. It sends a
-// token to the targets, "" for none. It is stopped when the test ends. Addr is its
-// address.
+// StartPrometheus starts a Prometheus server. Every second it scrapes the targets,
+// host:port, as the job drawsvc, and evaluates the rules of a file. It sends token to the
+// targets unless it is "". Addr returns the server's address. It is stopped when the test
+// ends.
 func StartPrometheus(tb testing.TB, rules, token string, targets ...string) *Server {
 	tb.Helper()
 	path, err := filepath.Abs(rules)

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// dialMax is the maximum time that a proxy waits for its server's kernel.
+// dialMax is the maximum time for the proxy to connect to its server.
 const dialMax = 5 * time.Second
 
-// mode is what a proxy does with bytes.
+// mode states what a proxy does with bytes.
 type mode int
 
 const (
@@ -41,7 +41,7 @@ type Proxy struct {
 	links    map[*link]struct{}
 }
 
-// link is one connection of a client and its counterpart to the server.
+// link is a connection from a client, and the one to the server that belongs to it.
 type link struct {
 	client, server net.Conn
 	asking         atomic.Bool // the last bytes went to the server
@@ -80,18 +80,19 @@ func (p *Proxy) URL() string { return strings.Replace(p.target, p.server, p.Addr
 // server has sent.
 func (p *Proxy) Turns() int64 { return p.turns.Load() }
 
-// Taken counts the connections that clients have made since the start.
+// Taken returns the number of connections that clients have made since the start.
 func (p *Proxy) Taken() int64 { return p.taken.Load() }
 
-// Pass passes bytes, first those that were held. After Cut it accepts connections
-// again.
+// Pass lets bytes pass, beginning with those that were held. After Cut, it accepts
+// connections again.
 func (p *Proxy) Pass() { p.turn(passing) }
 
-// Hold makes the link silent: connections stay open and new ones are accepted, but no
-// bytes and no closing pass until Pass.
+// Hold makes the link silent. Connections stay open, and new ones are accepted. But until
+// Pass is called, no bytes pass, and no side learns that the other has disconnected.
 func (p *Proxy) Hold() { p.turn(holding) }
 
-// HoldAnswers passes what clients send, so the server acts, but holds what it answers.
+// HoldAnswers passes what clients send, so that the server acts on it, but holds the
+// server's answers.
 func (p *Proxy) HoldAnswers() { p.turn(holdingAnswers) }
 
 // Cut resets every connection, drops what was held and refuses new ones.
@@ -137,7 +138,7 @@ func (p *Proxy) accept(listener net.Listener) {
 	}
 }
 
-// serve connects a client to the server and passes bytes until either ends.
+// serve connects a client to the server, and passes bytes until one side disconnects.
 func (p *Proxy) serve(listener net.Listener, client net.Conn) {
 	server, err := net.DialTimeout("tcp", p.server, dialMax)
 	if err != nil {
@@ -163,8 +164,8 @@ func (p *Proxy) pump(l *link, from, to net.Conn, asks bool) {
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(chunk)
-		// A held link holds the closing too: the server does not learn that its client
-		// has disconnected.
+		// A held link also holds the end of a connection: the server does not learn that
+		// its client has disconnected.
 		if !p.admit(asks) || err != nil {
 			return
 		}
@@ -177,7 +178,7 @@ func (p *Proxy) pump(l *link, from, to net.Conn, asks bool) {
 	}
 }
 
-// admit waits until bytes may pass; false means that they never may.
+// admit waits until bytes may pass. It returns false if they never may.
 func (p *Proxy) admit(asks bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +188,8 @@ func (p *Proxy) admit(asks bool) bool {
 	return p.mode != cut
 }
 
-// add registers a link for Cut; false means that Cut came first.
+// add registers a link, so that Cut can reset it. It returns false if Cut was called
+// before.
 func (p *Proxy) add(l *link, listener net.Listener) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

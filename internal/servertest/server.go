@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// readyMax is the maximum time until a server serves. It is used up only by a
-	// server that will never serve, however busy the machine is: one that has ended is
-	// noticed at once.
+	// readyMax is the maximum time until a server is ready. It is so long that, however
+	// busy the machine is, only a server that will never be ready exceeds it. If a server
+	// has ended, this is noticed at once.
 	readyMax = 2 * time.Minute
 	// stopMax is the maximum time for a server to stop properly.
 	stopMax = time.Minute
-	// logTail is how much of its log is shown if a server does not start.
+	// logTail is the number of bytes from the end of the log that are shown if a server
+	// does not start.
 	logTail = 4 << 10
 )
 
-// Server is one private server. Its methods may be called from any goroutine,
+// Server is one private server. Its methods may be called from any goroutine, but only
 // one at a time.
 type Server struct {
 	name     string
@@ -38,7 +39,7 @@ type Server struct {
 }
 
 // Start starts a private server of the kind, one of [Kinds] or [TiDB], and returns when
-// it serves. It is killed and its folder removed when the test ends.
+// it is ready. When the test ends, it is killed and its folder is removed.
 func Start(tb testing.TB, kind string, opts ...Option) *Server {
 	tb.Helper()
 	var o options
@@ -54,7 +55,7 @@ func Start(tb testing.TB, kind string, opts ...Option) *Server {
 	return s
 }
 
-// launch creates a server and starts it; on an error nothing of it is left.
+// launch creates a server and starts it. After an error, nothing of it remains.
 func (sh *shared) launch(name string, o options) (*Server, error) {
 	k, ok := kindOf(name)
 	if !ok {
@@ -112,15 +113,15 @@ func (s *Server) begin(folder string) error {
 // Addr returns the server's address, host:port.
 func (s *Server) Addr() string { return s.ports[0].addr() }
 
-// URL returns the server's URL in the form that drawsvc reads; for a database, that of
-// an empty one.
+// URL returns the server's URL in the form that drawsvc reads. For a database server, it
+// is the URL of an empty database.
 func (s *Server) URL() string { return s.kind.url(s) }
 
 // Dir returns the server's folder, which contains its data and the file "log".
 func (s *Server) Dir() string { return s.dir }
 
-// Start starts a server again that was killed or stopped, on the same port and data,
-// and returns when it serves. Its error contains the end of the log.
+// Start starts a server again that was killed or stopped, with the same port and data. It
+// returns when the server is ready. Its error contains the end of the log.
 func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,11 +169,11 @@ func (s *Server) Kill() {
 	})
 }
 
-// Stop shuts the server down properly and keeps its data; a server that does not stop
-// within a minute is killed.
+// Stop shuts the server down properly, and keeps its data. If the server does not stop
+// within a minute, it is killed.
 func (s *Server) Stop() { s.end(s.kind.stop) }
 
-// Pause stops all the server's processes: connections stay open and the kernel accepts
+// Pause stops all processes of the server. Connections stay open, and the kernel accepts
 // new ones, but nothing answers.
 func (s *Server) Pause() { s.act((*process).pause) }
 
@@ -188,10 +189,10 @@ func (s *Server) act(do func(*process)) {
 	}
 }
 
-// end sends a signal that ends the server, and kills the server if it does not.
+// end sends a signal that should end the server. If the server does not end, it kills it.
 func (s *Server) end(signal syscall.Signal) {
 	s.act(func(p *process) {
-		p.resume() // a paused server follows only SIGKILL
+		p.resume() // a paused server obeys only SIGKILL
 		p.ask(signal)
 		select {
 		case <-p.exited:

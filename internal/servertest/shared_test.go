@@ -28,7 +28,7 @@ func TestSharedServerIsStartedOnce(t *testing.T) {
 			require.NotNil(t, share)
 			first, second := share(t), share(t)
 			require.Equal(t, hostOf(t, first), hostOf(t, second))
-			if kind != "etcd" { // has no separate parts
+			if kind != "etcd" { // etcd has no separate parts
 				require.NotEqual(t, first, second)
 			}
 		})
@@ -72,8 +72,8 @@ func TestPostgresDatabasesAreApart(t *testing.T) {
 	require.Error(t, executePostgres(t.Context(), dropped, "SELECT 1"), "dropped with its test")
 }
 
-// TestPostgresCopiesAreSeparate: each database is as it was filled, and a database of its own; a
-// server that is named keeps nothing to copy.
+// TestPostgresCopiesAreSeparate: each copy has what fill wrote, and is a database of its
+// own. On a server that is named, no database remains to be copied.
 func TestPostgresCopiesAreSeparate(t *testing.T) {
 	filled := 0
 	fill := func(url string) error {
@@ -140,14 +140,14 @@ func TestRedisDatabasesAreApart(t *testing.T) {
 
 func TestDatabasesAreQuicklyMade(t *testing.T) {
 	for name, share := range map[string]func(testing.TB) string{"postgres": Postgres, "mysql": MySQL} {
-		first := share(t) // the start of the server itself does not count
+		first := share(t) // the start of the server is not measured
 		quickest := time.Hour
-		for range 5 { // the quickest, which a busy machine affects least
+		for range 5 { // the shortest time is affected least by a busy machine
 			start := time.Now()
 			require.Equal(t, hostOf(t, first), hostOf(t, share(t)), "no further server")
 			quickest = min(quickest, time.Since(start))
 		}
-		// Tens of milliseconds in memory; the limit leaves room for a slow disk.
+		// In memory it takes tens of milliseconds. The limit is higher for slow disks.
 		require.Less(t, quickest, 2*time.Second, name)
 	}
 }

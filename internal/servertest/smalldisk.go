@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// SmallDisk is a file system in memory that can be filled.
+// SmallDisk is a file system in memory whose space can be used up.
 type SmallDisk struct{ Dir string }
 
-// MountSmallDisk mounts a file system of a size in bytes on an existing folder. Only
-// root may. It belongs to the user that servers of this package run as.
+// MountSmallDisk mounts a file system of a size in bytes on an existing folder. Only root
+// may do so. It belongs to the user that servers of this package run as.
 func MountSmallDisk(folder string, size int64) (*SmallDisk, error) {
 	output, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d,mode=700", size), "drawsvc-test", folder).CombinedOutput()
 	if err != nil {
@@ -27,8 +27,8 @@ func MountSmallDisk(folder string, size int64) (*SmallDisk, error) {
 	return d, nil
 }
 
-// NewSmallDisk mounts a file system on a new folder below dir until the test ends. If
-// none can be mounted the test ends as if a server were missing.
+// NewSmallDisk mounts a file system on a new folder below dir until the test ends. If it
+// cannot be mounted, the test ends as if a server were missing.
 func NewSmallDisk(tb testing.TB, dir string, size int64) *SmallDisk {
 	tb.Helper()
 	Long(tb)
@@ -58,7 +58,7 @@ func (d *SmallDisk) Unmount() error {
 
 func (d *SmallDisk) filler() string { return filepath.Join(d.Dir, "filler") }
 
-// Fill uses up the free space, also if it was called before.
+// Fill uses up the free space. It may be called again.
 func (d *SmallDisk) Fill() error {
 	f, err := os.OpenFile(d.filler(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if errors.Is(err, syscall.ENOSPC) {
@@ -81,5 +81,5 @@ func (d *SmallDisk) Fill() error {
 	return nil
 }
 
-// Free releases what Fill has used up.
+// Free releases the space that Fill has used up.
 func (d *SmallDisk) Free() error { return os.Remove(d.filler()) }

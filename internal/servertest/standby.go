@@ -6,11 +6,10 @@ import (
 	"testing"
 )
 
-// StartStandby starts a PostgreSQL server that streams from the given one through an
-// address, which is that server's own or a proxy's, with a name for
-// synchronous_standby_names. It is a copy of the primary with the same accounts,
-// answers reads, and accepts writes once it is promoted by pg_promote(). The primary's
-// Args are not copied.
+// StartStandby starts a PostgreSQL server that streams from the primary. by is the
+// address of the primary, or of a proxy before it. name is for synchronous_standby_names.
+// The standby is a copy of the primary with the same accounts. It answers reads, and
+// accepts writes once pg_promote() has promoted it. The primary's Args are not copied.
 func StartStandby(tb testing.TB, primary *Server, by, name string, opts ...Option) *Server {
 	tb.Helper()
 	var o options

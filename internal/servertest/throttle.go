@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// throttlePeriod is the kernel's default: within it a server gets its part of a
+	// throttlePeriod is the kernel's default: in each period, a server gets its part of a
 	// core.
 	throttlePeriod = 100 * time.Millisecond
 	// dutyTurn is the period of a server that is stopped and resumed instead.
@@ -26,9 +26,9 @@ func cgroupRoots() []string {
 	return []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"}
 }
 
-// Throttle gives the server a part of one core, until undo is called. It uses a cgroup
-// if one can be created; otherwise it stops the server most of the time. how names the
-// means.
+// Throttle gives the server a part of one core until undo is called. It uses a cgroup if
+// one can be created. Otherwise it stops the server most of the time. how states which of
+// the two it uses.
 func (s *Server) Throttle(part float64) (undo func(), how string) {
 	for _, root := range cgroupRoots() {
 		if undo, err := s.throttleIn(root, part); err == nil {
@@ -38,8 +38,8 @@ func (s *Server) Throttle(part float64) (undo func(), how string) {
 	return s.throttleByStops(part), "stopped and resumed"
 }
 
-// throttleIn moves the server into a new cgroup below root. Processes that it forks
-// later belong to it too.
+// throttleIn moves the server into a new cgroup below root. Processes that the server
+// starts later belong to it too.
 func (s *Server) throttleIn(root string, part float64) (undo func(), err error) {
 	folder, err := os.MkdirTemp(root, "drawsvc-test-")
 	if err != nil {

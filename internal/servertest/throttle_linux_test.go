@@ -18,7 +18,7 @@ func (s *Server) used(t *testing.T) (total time.Duration) {
 		for _, pid := range append([]int{p.pid}, p.others()...) {
 			line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			if err != nil {
-				continue // it has ended
+				continue // the process has ended
 			}
 			fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
 			for _, ticks := range fields[11:13] {
@@ -31,7 +31,7 @@ func (s *Server) used(t *testing.T) (total time.Duration) {
 	return total
 }
 
-// partOf returns the part of a core that a server uses for a while.
+// partOf returns the part of a core that a server uses during a time.
 func (s *Server) partOf(t *testing.T, while time.Duration) float64 {
 	t.Helper()
 	before, began := s.used(t), time.Now()
@@ -39,9 +39,8 @@ func (s *Server) partOf(t *testing.T, while time.Duration) float64 {
 	return float64(s.used(t)-before) / float64(time.Since(began))
 }
 
-// TestThrottledServerGetsItsPart: a throttled server uses its part of a core, by each
-// of the means that are available here. The broken double is a server that is not
-// throttled.
+// TestThrottledServerGetsItsPart: a throttled server uses its part of a core, with each
+// method that is available here. The broken double is a server that is not throttled.
 func TestThrottledServerGetsItsPart(t *testing.T) {
 	t.Parallel()
 	const part, most = 0.1, 0.2

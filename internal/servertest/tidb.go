@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TiDB is the name of a kind that [Kinds] leaves out, because no package has its program:
+// TiDB is the name of a kind that [Kinds] leaves out, because no package has its program.
 // `make bin/tidb-server` builds it.
 const TiDB = "tidb"
 
@@ -23,7 +23,7 @@ func TiDBDatabase(tb testing.TB) string {
 	return databases{base: os.Getenv(TiDBVariable), execute: executeMySQL}.lend(tb)
 }
 
-// tidbKind is one process with a store of its own, in place of a cluster.
+// tidbKind is one process with a store of its own, instead of a cluster.
 func tidbKind() kind {
 	_, file, _, _ := runtime.Caller(0)
 	k := mysqlKind()
@@ -34,7 +34,7 @@ func tidbKind() kind {
 	return k
 }
 
-// setUpTiDB writes what the server reads when it creates its data.
+// setUpTiDB writes the file that the server reads when it creates its data.
 func setUpTiDB(_ context.Context, s *Server) error {
 	if err := s.write("password", secret()); err != nil {
 		return err
@@ -49,7 +49,8 @@ func setUpTiDB(_ context.Context, s *Server) error {
 		"[log]\nlevel = \"warn\"\n[status]\nreport-status = false\n[performance]\ntcp-no-delay = true\n", s.path("account.sql"), s.path("spill")))
 }
 
-// tidbCommand leaves out the tests' arguments, which are those of MariaDB.
+// tidbCommand returns the server's command line. It leaves out the arguments of tests,
+// because they are for MariaDB.
 func tidbCommand(s *Server) []string {
 	return []string{
 		s.programs["tidb-server"], "-config", s.path("tidb.toml"), "-store", "unistore", "-path", s.path("data"), "-temp-dir", s.path("temp"),

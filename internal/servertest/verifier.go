@@ -17,15 +17,15 @@ import (
 var verifierParent string
 
 // verifier runs docs/verify/verify.py. Starting Python and compiling the program takes
-// ten times as long as checking a small pool. It ends with the test process, which
-// holds the other end of its input.
+// ten times as long as checking a small pool. It ends with the test process, because its
+// input then ends.
 type verifier struct {
 	questions io.Writer
 	answers   *bufio.Reader
 }
 
-// startVerifiers returns places for one verifier per processor. The first test that
-// gets a place starts its verifier.
+// startVerifiers returns places for one verifier per processor. A verifier is started by
+// the first test that gets its place.
 func startVerifiers() chan *verifier {
 	all := make(chan *verifier, runtime.GOMAXPROCS(0))
 	for range cap(all) {
@@ -34,8 +34,8 @@ func startVerifiers() chan *verifier {
 	return all
 }
 
-// SecondVerifier returns the exit code of docs/verify/verify.py with these arguments,
-// and its output. Each call is a separate process of a program that was compiled once.
+// SecondVerifier runs docs/verify/verify.py with the arguments. It returns its exit code
+// and its output. Each call is a separate process, but the program is compiled only once.
 func SecondVerifier(tb testing.TB, args ...string) (code int, said string) {
 	tb.Helper()
 	NeedPrograms(tb, "python3", "python3")

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSecondVerifierIsTheProgram: the answers of the kept program are those of a newly
-// started one, and each call finds it unchanged.
+// TestSecondVerifierIsTheProgram: a verifier that is kept gives the same answers as one
+// that was just started, and no call changes it.
 func TestSecondVerifierIsTheProgram(t *testing.T) {
 	NeedPrograms(t, "python3", "python3")
 	const program = "../../docs/verify/verify.py"
@@ -28,7 +28,7 @@ func TestSecondVerifierIsTheProgram(t *testing.T) {
 			require.Equal(t, exit, command.ProcessState.ExitCode(), "%s", want)
 			code, said := SecondVerifier(t, args...)
 			require.Equal(t, exit, code, said)
-			if exit != 1 { // the traceback shows the caller
+			if exit != 1 { // a traceback shows the caller, so it differs
 				require.Equal(t, string(want), said)
 			}
 		}

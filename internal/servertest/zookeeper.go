@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// ZooKeeper returns a URL on the ZooKeeper server that the test process shares, with a
-// path that does not exist and no other test has. On a server that the environment
-// names, what the test creates there stays.
+// ZooKeeper returns a URL on the ZooKeeper server that the test process shares. Its path
+// does not exist, and no other test has it. On a server that the environment names, what
+// the test creates remains.
 func ZooKeeper(tb testing.TB) string {
 	tb.Helper()
 	return strings.TrimSuffix(sharedURL(tb, "zookeeper"), "/") + "/drawsvc-" + strings.ToLower(secret())
@@ -34,8 +34,8 @@ func zookeeperKind() kind {
 	}
 }
 
-// setUpZooKeeper writes the configuration. Sessions may be short, so that tests see
-// them expire, or as long as a lease in production.
+// setUpZooKeeper writes the configuration. It allows short sessions, so that tests can
+// see them expire, and sessions as long as a lease in production.
 func setUpZooKeeper(_ context.Context, s *Server) error {
 	lines := []string{
 		"dataDir=" + s.path("data"),
@@ -69,8 +69,8 @@ func zookeeperCommand(s *Server) []string {
 	return append(argv, "org.apache.zookeeper.server.quorum.QuorumPeerMain", s.path("zoo.cfg"))
 }
 
-// zookeeperReady sends a four-letter word, to which a server that does not serve yet
-// gives another answer.
+// zookeeperReady sends a four-letter word. A server that is not ready gives another
+// answer than one that is.
 func zookeeperReady(ctx context.Context, s *Server) error {
 	return ask(ctx, s.Addr(), "srvr", "Mode: ")
 }

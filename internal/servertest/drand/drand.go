@@ -1,5 +1,5 @@
-// Package drand is a beacon for tests: a chain like drand's, with one key that signs
-// every round, also future ones.
+// Package drand is a beacon for tests: a chain like those of drand, with one key that
+// signs every round, even a future one.
 package drand
 
 import (
