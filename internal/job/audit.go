@@ -15,7 +15,8 @@ const AuditName = "audit"
 
 // Audited is the database that the audit reads.
 type Audited interface {
-	// PoolIDs returns the ids of all pools: their prizes are read one pool at a time.
+	// PoolIDs returns the ids of all pools. The audit then reads the prizes of one pool
+	// at a time.
 	PoolIDs(ctx context.Context) ([]string, error)
 	Audit(ctx context.Context, poolID string) (draw.Audit, error)
 }

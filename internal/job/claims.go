@@ -24,12 +24,12 @@ type Claimed interface {
 const (
 	// claimsMax is the maximum time of a run.
 	claimsMax = time.Hour
-	// claimsStaleAfter is how long its runner may be silent.
+	// claimsStaleAfter is the StaleAfter of the job.
 	claimsStaleAfter = time.Minute
 )
 
-// Claims returns the job that ends awards every minute. A failing pool does not stop
-// the others: the run fails only at its end.
+// Claims returns the job that ends awards every minute. If a pool fails, the others are
+// still done, and the run fails at its end.
 func Claims(store Claimed) Definition {
 	return Definition{
 		Name: ClaimsName, Schedule: "every 1m", Per: PerRun, Max: claimsMax, StaleAfter: claimsStaleAfter,
@@ -49,7 +49,7 @@ func Claims(store Claimed) Definition {
 				report.Expired, report.Returned = report.Expired+expired, report.Returned+returned
 				if err == nil {
 					report.Pools++
-				} else if first == nil && draw.CodeOf(err) != draw.CodePoolNotFound { // else deleted meanwhile
+				} else if first == nil && draw.CodeOf(err) != draw.CodePoolNotFound { // otherwise the pool was deleted meanwhile
 					first = fmt.Errorf("claims of pool %s: %w", id, err)
 				}
 			}

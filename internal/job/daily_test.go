@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// TestPinnedJobRunsOnItsHost: only its host runs the job. While the host is down no
-// instance does, and the row states since when.
+// TestPinnedJobRunsOnItsHost: only its host runs a pinned job. While the host is down no
+// instance runs it, and the row states since when.
 func TestPinnedJobRunsOnItsHost(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}
@@ -39,8 +39,8 @@ func TestPinnedJobRunsOnItsHost(t *testing.T) {
 	})
 }
 
-// forgetting is a database in which an instance records the day of a success only for
-// itself.
+// forgetting is a database in which an instance records the day of a success only in its
+// own memory.
 type forgetting struct {
 	*stock.Store
 	mu   sync.Mutex
@@ -94,7 +94,7 @@ func aDay(t *testing.T, f *fleet, edit func(n int, o *job.Options)) int64 {
 	other.Locker, other.Observer = nobody{}, &polled
 	edit(1, &other)
 	stop = start(t, other)
-	time.Sleep(1500 * time.Millisecond) // in which it fires again
+	time.Sleep(1500 * time.Millisecond) // meanwhile the schedule fires again
 	before := polled.Load()
 	eventually(t, "further polls", func() bool { return polled.Load() >= before+4 })
 	stop()

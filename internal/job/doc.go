@@ -1,5 +1,5 @@
-// Package job runs scheduled work that only one instance of a fleet may do at a time.
-// It is law 1 for jobs: one write decides.
+// Package job runs scheduled work that only one instance of a fleet may do at a time. As
+// law 1 requires of draws, one write decides which instance does it.
 //
 // # The row and the lock
 //

@@ -160,7 +160,8 @@ func (c *campaign) passes(firings int, edit func(job.Runs) job.Runs) {
 	require.NoError(c.t, s.Close())
 }
 
-// judge returns the faults: overlaps, days with two successes, days without a success.
+// judge returns the faults: runs that overlap, days with two successes, and days without
+// a success.
 func (c *campaign) judge(firings int) string {
 	days := firings / 3
 	missed := days - 2 - len(c.successes) // the first day and the last are not complete

@@ -23,15 +23,15 @@ const (
 	// patience is how long a test waits for an expected event.
 	patience = 2 * time.Minute
 	poll     = 50 * time.Millisecond
-	// stale is how soon a run is taken over in tests. A working run gives up if it
-	// could not report for three fifths of that.
+	// stale is the StaleAfter of the jobs in tests. A working run gives up if it could
+	// not report for three fifths of that time.
 	stale = 5 * time.Second
 	// lease is long enough for a holder that is paused on a busy machine.
 	lease = 20 * time.Second
 )
 
-// fleet is one database with the instances that run jobs on it. They have separate
-// stores and locks; an SQLite file has one store, because it has one process.
+// fleet is one database, with the instances that run jobs on it. Each has a store and a
+// lock of its own. An SQLite file has only one store, because only one process uses it.
 type fleet struct {
 	t      *testing.T
 	url    string
@@ -191,8 +191,8 @@ func (u unguarded) BeginJob(_ context.Context, name, host string) (job.Run, bool
 	return job.Run{Job: name, Host: host, StaleAfter: time.Minute}, true, nil
 }
 
-// TestOneAtATimeWithoutALock: the row is enough to keep runs apart. The broken double
-// that does not read it is detected.
+// TestOneAtATimeWithoutALock: the row alone keeps runs apart. A broken double that does
+// not read it is detected.
 func TestOneAtATimeWithoutALock(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}

@@ -39,7 +39,7 @@ func TestIdleCost(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			f := newFleet(t, dialect, "table", 3)
 			all := productJobs(t, f)
-			const faster = 500 // than a service, so that the test is short
+			const faster = 500 // that much faster than in a service, so that the test is short
 			var polled seen
 			var stops []func()
 			before := used(t)
@@ -63,8 +63,8 @@ func TestIdleCost(t *testing.T) {
 			}
 			aLoad := (used(t) - before) / faster
 
-			// Both wait for a random time, which is an eighth less than the interval on
-			// average.
+			// Both intervals are random. On average they are an eighth shorter than the
+			// maximum.
 			share := (aPoll.Seconds()/job.PollDefault.Seconds() + aLoad.Seconds()/catalogue.WatchDefault.Seconds()) * 8 / 7
 			t.Logf("a read of the rows takes %v, a look for a new catalogue %v: %.4f %% of a core", aPoll, aLoad, 100*share)
 			require.Less(t, share, idleMax)

@@ -66,8 +66,8 @@ type Definition struct {
 	Per      Per
 	// Max is the maximum time of a run.
 	Max time.Duration
-	// Retry is how long after a failure the run is repeated, if that is before the next
-	// firing; 0 waits for the firing.
+	// Retry is the time after a failure until the run is repeated, if that is before the
+	// next firing. With 0, it is not repeated before the firing.
 	Retry time.Duration
 	// StaleAfter is the value of a new row; 0 means StaleAfterDefault.
 	StaleAfter time.Duration
@@ -194,8 +194,8 @@ func CheckHost(name string) error {
 	return nil
 }
 
-// ErrLost means that a later run has begun, or that no run is under way according to
-// the row: nothing was written.
+// ErrLost means that nothing was written, because a later run has begun, or because no
+// run is under way according to the row.
 var ErrLost = draw.Errorf(draw.CodeContended, "the run is lost: another one has begun")
 
 // ErrRunning returns the error of a request for a run while one is under way.

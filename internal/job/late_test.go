@@ -53,8 +53,8 @@ func (l breaking) WithLock(ctx context.Context, _ string, fn func(context.Contex
 	return fn(held, 1)
 }
 
-// TestRunEndsWithItsLock: the context of a run ends when its lock may be lost. The run
-// is lost, and the job due at once.
+// TestRunEndsWithItsLock: the context of a run ends when its lock may be lost. The run is
+// then lost, and the job is due at once.
 func TestRunEndsWithItsLock(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		lost := make(chan struct{})
@@ -107,8 +107,8 @@ func TestRunnersOfOneNameRunOneAtATime(t *testing.T) {
 	})
 }
 
-// TestStaleAfterIsLowered: a runner that had to report every 30 s is not taken over
-// when its maximum silence becomes one second.
+// TestStaleAfterIsLowered: a runner has to report every 30 s, and then its maximum
+// silence is lowered to one second. It is not taken over.
 func TestStaleAfterIsLowered(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		begun, end := make(chan struct{}), make(chan struct{})

@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Verdict is whether a job is to be run now, and if not, why.
+// Verdict states whether a job must run now, and if not, why.
 type Verdict string
 
 // The verdicts.
@@ -21,8 +21,8 @@ const (
 	DoneToday Verdict = "done-today"
 )
 
-// NewRow returns the first row of a job: the job is due at once, except one that
-// succeeds once a day, which waits for its schedule.
+// NewRow returns the first row of a job. The job is due at once. A job that succeeds once
+// a day waits for its schedule instead.
 func NewRow(d Definition, now time.Time) (Row, error) {
 	s, err := Parse(d.Schedule)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *Row) Verdict(now time.Time, host string) Verdict {
 	case !r.Enabled:
 		return Off
 	case r.Status == StatusRunning:
-		return Due // its runner has died: due, independent of the schedule
+		return Due // its runner has died, so it is due, independent of the schedule
 	case r.isEarly(now):
 		return Early
 	case r.Per == PerDay && r.LastDay == r.day(now):
@@ -77,16 +77,16 @@ func (r *Row) silenceMax() time.Duration {
 	return r.StaleAfter
 }
 
-// isEarly reports whether the job is not due yet. DueAt is ignored if the clock was set
-// back since: then the last run is in the future, or the schedule's next firing is
-// before DueAt.
+// isEarly reports whether the job is not due yet. It ignores DueAt if the clock was set
+// back since. In that case, the last run is in the future, or the schedule's next firing
+// is before DueAt.
 func (r *Row) isEarly(now time.Time) bool {
 	ahead := now.Add(clockSlack)
 	return now.Before(r.DueAt) && !r.StartedAt.After(ahead) && !r.HeardAt.After(ahead) && !r.DueAt.After(r.dueMax(ahead))
 }
 
-// dueMax returns the latest instant that can have been computed from one that is not
-// after now: for a job that has succeeded today, a firing of tomorrow.
+// dueMax returns the latest possible DueAt of a row that was written at now or earlier.
+// For a job that has succeeded today, it is a firing of tomorrow.
 func (r *Row) dueMax(now time.Time) time.Time {
 	s, err := Parse(r.Schedule)
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *Row) Run() Run {
 	return run
 }
 
-// Holds reports whether a run is the one under way. The number is not enough to
+// Holds reports whether run is the run that is under way. The number is not enough to
 // identify it: a database that has lost its last commits assigns the number again.
 func (r *Row) Holds(run Run) bool {
 	return r.Status == StatusRunning && r.Token == run.Token && r.StartedAt.Equal(run.Began)
@@ -216,8 +216,8 @@ func (r *Row) Overdue(now time.Time) time.Duration {
 	}
 }
 
-// shorten makes a text that every database accepts: UTF-8 without NUL, cut to ErrorMax
-// bytes between two characters.
+// shorten makes a text that every database accepts. It is UTF-8 without NUL, and has at
+// most ErrorMax bytes of whole characters.
 func shorten(text string) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
 	if len(text) <= ErrorMax {

@@ -164,7 +164,8 @@ func TestRowTransitions(t *testing.T) {
 	require.Equal(t, job.Due, lost.Verdict(later, "b"))
 	require.LessOrEqual(t, len(lost.LastError), job.ErrorMax)
 
-	// A run that was requested on a day with a success is repeated when it is lost.
+	// A run that was requested, on a day that already has a success, is repeated if it is
+	// lost.
 	asked, err := ok.Asked(later, "ann")
 	require.NoError(t, err)
 	require.True(t, asked.View(later).Requested)

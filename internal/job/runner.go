@@ -70,8 +70,8 @@ type Options struct {
 // begins within this time.
 const PollDefault = 5 * time.Second
 
-// pollMin returns the minimum time between two reads of the rows, so that a job that is
-// due and cannot begin is not retried without a pause.
+// pollMin returns the minimum time between two reads of the rows. Without it, a job that
+// is due and cannot begin would be tried again without a pause.
 func (r *Runner) pollMin() time.Duration { return min(time.Second, r.Poll/4) }
 
 // finishMax bounds the last write of a run.
@@ -137,8 +137,8 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// heed reports whether err is nil. Of consecutive errors of the database it logs only
-// the first.
+// heed reports whether err is nil. If the database returns errors one after another, only
+// the first is logged.
 func (r *Runner) heed(ctx context.Context, err error) bool {
 	if err != nil && !r.failing && ctx.Err() == nil {
 		r.Log.Warn("jobs are stalled: their rows cannot be read from the database", "error", err)
@@ -302,8 +302,8 @@ func (r *Runner) do(ctx context.Context, d Definition, run Run) (report []byte, 
 const hearMax = 30 * time.Second
 
 // hear reports to the row that the runner is alive, until the work has ended. If it
-// could not for most of StaleAfter, another instance may be about to take over: the run
-// is lost.
+// cannot report for most of StaleAfter, the run is lost, because another instance may be
+// about to take it over.
 func (r *Runner) hear(ctx context.Context, lose context.CancelCauseFunc, run Run) {
 	stale, heard := run.StaleAfter, time.Now()
 	for {

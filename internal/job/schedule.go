@@ -85,8 +85,8 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return next
 }
 
-// nextOnWall is Next by local time. It computes in UTC, which skips and repeats
-// nothing, so each local firing is one instant.
+// nextOnWall is Next by local time. It computes in UTC, which has no skipped or repeated
+// times, so that each local firing is one instant.
 func (s Schedule) nextOnWall(t time.Time) time.Time {
 	for wall := asUTC(t.In(s.zone)); ; {
 		if wall = s.cron.Next(wall); wall.IsZero() {
@@ -119,8 +119,9 @@ func firstOn(wall time.Time, zone *time.Location) time.Time {
 	return after
 }
 
-// Midnight returns when a local day begins in a zone: later than midnight if a change
-// of clocks skips it. A day outside its month is normalized as in [time.Date].
+// Midnight returns the time at which a local day begins in a zone. It is later than
+// midnight if a change of clocks skips midnight. A day outside its month is normalized as
+// in [time.Date].
 func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
 	return firstOn(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone).In(zone)
 }

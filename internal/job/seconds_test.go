@@ -30,9 +30,9 @@ func (o *once) WithLock(ctx context.Context, _ string, fn func(context.Context, 
 	return draw.Errorf(draw.CodeContended, "another instance has the lock")
 }
 
-// TestSchedulesOfASecondAreKept: a schedule of a second is kept, however seldom the
-// rows are read: the end of a run wakes the runner. The former runner made only the
-// first of these runs.
+// TestSchedulesOfASecondAreKept: a schedule of a second is kept, however seldom the rows
+// are read: the end of a run wakes the runner. An earlier version of the runner made only
+// the first of these runs.
 func TestSchedulesOfASecondAreKept(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		var runs atomic.Int64
@@ -47,9 +47,9 @@ func TestSchedulesOfASecondAreKept(t *testing.T) {
 	})
 }
 
-// TestATakenLockIsNotTriedWithoutPause: the runner that its run wakes finds that
-// another instance has the lock, and tries it again only at its next poll. The broken
-// double, which wakes after every try, is detected.
+// TestATakenLockIsNotTriedWithoutPause: when its run has ended, a runner finds that
+// another instance has the lock. It tries the lock again only at its next poll. The
+// broken double, which wakes after every try, is detected.
 func TestATakenLockIsNotTriedWithoutPause(t *testing.T) {
 	t.Parallel()
 	for _, double := range []bool{false, true} {

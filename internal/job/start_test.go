@@ -53,7 +53,7 @@ func TestStartingFleetRunsADueJobOnce(t *testing.T) {
 }
 
 // arriving is a database that records when instances read it. Its job is due at one
-// instant, until an instance has read that it is due.
+// instant. Once an instance has read that, the job is no longer due.
 type arriving struct {
 	job.Runs
 	due time.Time

@@ -20,8 +20,8 @@ type Line struct {
 	// Day is a local day in the zone of the job's schedule, as 2006-01-02.
 	Day   string
 	Prize string
-	// Issued is the number of units issued on that day, Remaining the number left at
-	// its end, Value the worth of the issued units.
+	// Issued is the number of units that were issued on that day. Remaining is the number
+	// of units that are left at its end. Value is the value of the issued units.
 	Issued    int64
 	Remaining int64
 	// IsEndless means that the prize is an endless blank: Remaining is not to be shown.

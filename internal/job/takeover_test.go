@@ -41,7 +41,7 @@ func (u unfenced) FinishJob(ctx context.Context, run job.Run, o job.Outcome) err
 	if err != nil {
 		return err
 	}
-	run.Token, run.Began = r.Token, r.StartedAt // as if it were the last
+	run.Token, run.Began = r.Token, r.StartedAt // as if it were the last run
 	return u.Runs.FinishJob(ctx, run, o)
 }
 
@@ -100,8 +100,8 @@ type endings struct{ ended func() }
 func (endings) Seen(context.Context, []job.Row, time.Time) {}
 func (e endings) Ended(string, job.Result)                 { e.ended() }
 
-// judgeTakeover returns what is wrong after a takeover: the first run must be lost, and
-// nothing that it wrote late may be stored.
+// judgeTakeover returns what is wrong after a takeover. The first run must be lost, and
+// nothing may be stored that it wrote late.
 func judgeTakeover(f *fleet) string {
 	runs, r := f.runs("work"), f.row("work")
 	switch {
@@ -149,8 +149,8 @@ func (h hasty) BeginJob(ctx context.Context, name, host string) (job.Run, bool, 
 	return h.Store.BeginJob(ctx, name, host)
 }
 
-// staleLong is long enough that a busy machine never delays a report by three fifths of
-// it.
+// staleLong is so long that even a busy machine does not delay a report by three fifths
+// of it.
 const staleLong = 10 * time.Second
 
 // works starts three instances with a job that takes longer than staleLong, and returns
