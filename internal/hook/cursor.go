@@ -21,7 +21,7 @@ type Cursor struct {
 	// due.
 	Attempts int
 	NextAt   time.Time
-	// IsForked means that the entry at At is not in the history any more.
+	// IsForked means that the entry at At is no longer in the history.
 	IsForked bool
 	// Answer is the receiver's last answer.
 	Answer Answer

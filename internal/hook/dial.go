@@ -55,8 +55,8 @@ func NewDialer(allowed []netip.Prefix) *Dialer {
 	}
 }
 
-// control checks the address that is dialled, whatever name resolved to it. Without TLS
-// only allowed networks are dialled.
+// control checks the address that is dialled, whichever name was resolved to it. Without
+// TLS, it allows only allowed networks.
 func (d *Dialer) control(isPlain bool) func(network, address string, c syscall.RawConn) error {
 	return func(network, address string, c syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
@@ -68,7 +68,7 @@ func (d *Dialer) control(isPlain bool) func(network, address string, c syscall.R
 }
 
 func (d *Dialer) mayDial(network string, at netip.AddrPort, isPlain bool, c syscall.RawConn) bool {
-	// A zone, and an IPv4 address in an IPv6 one, must not hide an address.
+	// A zone, or an IPv6 form of an IPv4 address, must not hide an address.
 	addr := at.Addr().Unmap().WithZone("")
 	for _, p := range d.allowed {
 		if p.Contains(addr) {

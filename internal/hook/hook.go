@@ -16,7 +16,7 @@ const (
 	HooksMax = 20
 	// FilterMax is the maximum number of pools, or of prizes, that a hook names.
 	FilterMax = 100
-	// RotationMax is how long messages also bear the signature of a former secret.
+	// RotationMax is how long messages also have the signature of a former secret.
 	RotationMax = 24 * time.Hour
 	// FormerMax is the maximum number of former secrets that sign.
 	FormerMax = 4
@@ -28,7 +28,7 @@ const (
 // State is the state of a hook.
 type State string
 
-// The states of a hook. Nothing is lost in any of them: the cursors stay.
+// The states of a hook. The cursors remain in each of them, so nothing is lost.
 const (
 	// StateOn sends events. StateFailing is on, with a message that waits for its next
 	// attempt.

@@ -52,8 +52,8 @@ func TestMessagesVerify(t *testing.T) {
 	require.Empty(t, judgeSigner(t, SetHeaders))
 }
 
-// TestFormerSecretsSignForADay: a further rotation does not end the former secrets, which
-// are bounded in number.
+// TestFormerSecretsSignForADay: a second rotation does not end the former secrets. Their
+// number is bounded.
 func TestFormerSecretsSignForADay(t *testing.T) {
 	t.Parallel()
 	first, now := NewSecret(), time.Now()

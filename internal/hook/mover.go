@@ -16,8 +16,8 @@ type mover struct {
 	events []Event
 }
 
-// step sends one message, or begins one. It reports whether it is to be called again;
-// without isMore it begins no further message.
+// step sends one message, or begins one. goesOn reports whether it must be called again.
+// Without isMore, it begins no further message.
 func (m *mover) step(ctx context.Context, isMore bool) (goesOn bool, err error) {
 	if m.stored.Message == "" {
 		next, hasMore, err := m.prepare(ctx, m.stored)

@@ -68,8 +68,9 @@ func eventsWithin(p *Page, from, to Place) (bodies []string) {
 	return bodies
 }
 
-// TestPagesEndWhereTheyKnow: a page ends where the next item is unknown, so that
-// neither log overtakes the unread part of the other.
+// TestPagesEndWhereTheyKnow: a page ends where the next item is unknown. Otherwise,
+// events of the history could come before earlier steps that were not read, or the
+// reverse.
 func TestPagesEndWhereTheyKnow(t *testing.T) {
 	t.Parallel()
 	entries, late := []draw.Entry{awardAt(1, 1), awardAt(2, 2)}, stepAt(1, 1, 9, draw.StepClaimed)
