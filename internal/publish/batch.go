@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// batch publishes the next entries, and compares the last published one.
+// batch publishes the next entries. It compares the last published entry with its row.
 func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	before, err := p.others(ctx, of) // before the rows, which then contain all that it covers
 	if err != nil {
@@ -24,7 +24,7 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	if err := p.same(from, &tail); err != nil {
 		return false, p.fork(ctx, of, err)
 	}
-	others, err := p.others(ctx, of) // a signer holds the pool: checkpoints below the last row exist by now
+	others, err := p.others(ctx, of) // another signer holds the pool: it has signed checkpoints below the last row by now
 	if err != nil {
 		return false, err
 	}

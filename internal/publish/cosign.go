@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// attend finds, in the notes, the last size that each witness has cosigned. Their lines
-// were verified before they were written.
+// attend reads from the notes the last size that each witness has cosigned. The lines of
+// witnesses were verified before they were written.
 func (p *pool) attend() error {
 	for _, w := range p.options.Witnesses {
 		a := &attendance{Witness: w}
@@ -103,8 +103,8 @@ func (p *pool) keepGained(ctx context.Context, on Source, gained map[int64]strin
 	})
 }
 
-// keepCosigned stores a checkpoint again that is stored without cosignatures, so that
-// the folder is enough.
+// keepCosigned stores a checkpoint again if it is stored without cosignatures, so that
+// the folder is not the only place that has them.
 func (p *pool) keepCosigned(ctx context.Context, on Source, size int64, note []byte) {
 	if !p.writable {
 		return

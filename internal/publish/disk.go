@@ -20,8 +20,9 @@ import (
 type disk struct {
 	root *os.Root // the publisher's folder
 	dir  string   // the pool's folder, in it
-	// names are the folders whose entries are not on the disk yet, fresh the files
-	// whose content is not, and stale the files to remove once the others are.
+	// names are the folders whose entries are not on the disk yet. fresh are the files
+	// whose content is not on the disk yet. stale are the files to remove once all of
+	// these are.
 	names        map[string]bool
 	fresh, stale []string
 	// step, in tests, is called before and after each change of a file.
@@ -85,8 +86,8 @@ func (d *disk) folder(path string) error {
 	return errors.Join(f.Chmod(0o755), f.Close()) // whatever the umask is
 }
 
-// write writes a file that nothing refers to yet. The file is on the disk after settle,
-// which waits once for many files.
+// write writes a file that nothing refers to yet. After settle, the file is on the disk;
+// settle waits for many files at once.
 func (d *disk) write(name string, content []byte) error {
 	if err := d.put(name, whole(content), func(*os.File) error { return nil }); err != nil {
 		return err
@@ -95,8 +96,8 @@ func (d *disk) write(name string, content []byte) error {
 	return nil
 }
 
-// replace writes a file by a rename: no reader sees half of it. Its name is on the disk
-// after settle.
+// replace writes a file by a rename, so that no reader sees half of it. After settle, its
+// name is on the disk.
 func (d *disk) replace(name string, content []byte) error { return d.replaceBy(name, whole(content)) }
 
 // replaceBy is replace with the output of write.
@@ -203,8 +204,8 @@ func (d *disk) cut(name string, length int64) error {
 	return errors.Join(f.Truncate(length), f.Sync(), f.Close())
 }
 
-// syncsMax is how many files are synced at once: a file system flushes concurrent syncs
-// with one write of its journal, but sequential syncs with one write each.
+// syncsMax is how many files are synced at once. A file system flushes concurrent syncs
+// with one write of its journal. Sequential syncs need one write each.
 const syncsMax = 64
 
 // settle returns when all files and names are on the disk.

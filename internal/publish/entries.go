@@ -67,8 +67,8 @@ func (e *entries) open(most int64) error {
 	return e.disk.cut(logName, length)
 }
 
-// tailOf reads the end of the log, starting with the line that begins the bundle of the
-// last of the first most lines. at is where that line begins.
+// tailOf reads the end of the log. It begins with the first line of the bundle that
+// contains the last of the first most lines. at is where that line begins.
 func tailOf(f *os.File, most int64) (tail []byte, at int64, err error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -107,10 +107,10 @@ func versionOf(line []byte) (v int64, whole bool) {
 	return v, err == nil && bytes.HasSuffix(line, []byte("\n"))
 }
 
-// add appends lines, which follow the existing ones. Their complete bundles come first,
-// so that the length of the log is the progress of both. A line shares memory with many
-// others. The lines of the block are copied, because they are kept until the block is
-// complete.
+// add appends lines, which follow the existing ones. Complete bundles are written before
+// the log, so that the length of the log shows the progress of both. A line shares memory
+// with many others. The lines of the block are copied, because they are kept until the
+// block is complete.
 func (e *entries) add(lines [][]byte) error {
 	for _, line := range lines {
 		e.size++

@@ -104,8 +104,8 @@ func (p *pool) fill(ctx context.Context, of *Pool) error {
 // recheckMax is the maximum number of entries that are compared again in one pass.
 const recheckMax = 2000
 
-// recheck compares the next of the published entries with their rows: so edited rows
-// are found after some time.
+// recheck compares a part of the published entries with their rows again, so that an
+// edited row is found after some time.
 func (p *pool) recheck(ctx context.Context, of *Pool) error {
 	if p.size() == 0 {
 		return nil
@@ -140,8 +140,8 @@ func (p *pool) fork(ctx context.Context, of *Pool, err error) error {
 // wasForked reports whether a fork was found in the folder.
 func (p *pool) wasForked() bool { return p.disk.has(forkName) }
 
-// mend compares everything, if a fork was found or if that is requested. It removes the
-// record of a fork that has been repaired.
+// mend compares everything if a fork was found, or if that is requested. If a fork has
+// been repaired, it removes the record of it.
 func (p *pool) mend(ctx context.Context, of *Pool) error {
 	if err := p.compareAll(ctx, of); err != nil {
 		return p.fork(ctx, of, err)

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stages are the heads at which the killed publisher makes its passes: an open pool, a
-// pool whose bundles become full, and a revealed pool.
+// stages are the heads that the pool has in the passes of the killed publisher: a pool
+// that is open, then one whose bundles become full, then one that is revealed.
 func stages() []Head {
 	return []Head{
 		{PoolID: "spring", Version: 3, Mark: 3}, {PoolID: "spring", Version: 255, Mark: 255},
@@ -71,11 +71,11 @@ func killed(t *testing.T, dir string, live bool, at int) bool {
 	return true
 }
 
-// TestKilledAnywhere: a publisher that is killed at any step of writing its files
-// leaves a folder from which the next publisher continues to the same tree. No
-// checkpoint is ever smaller than an earlier one or contradicts it, and each was in the
-// database first. Lines that were written but not signed are not binding: their rows
-// may be lost.
+// TestKilledAnywhere: a publisher that is killed at any step of writing its files leaves
+// a folder from which the next publisher continues to the same tree. No checkpoint is
+// ever smaller than an earlier one or contradicts it, and each was in the database first.
+// Lines that were written but not signed may differ later, because their rows may be
+// lost.
 func TestKilledAnywhere(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// killedAndWell reports whether there is such a step.
+// killedAndWell reports whether there is a step with the number at.
 func killedAndWell(t *testing.T, live bool, at int) bool {
 	dir := filepath.Join(t.TempDir(), "public")
 	was := killed(t, dir, live, at)

@@ -152,8 +152,8 @@ func (p *pool) zones() error {
 // size returns how many entries are published.
 func (p *pool) size() int64 { return p.tiles.signed.N }
 
-// due reports whether a head has something to publish, and it is time for that: an
-// opening and the end are published at once.
+// due reports whether a head has something to publish, and whether it is time for that.
+// An opening and the end are published at once.
 func (p *pool) due(head *Head) bool {
 	if p.forked != nil {
 		return false

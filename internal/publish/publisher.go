@@ -104,16 +104,16 @@ func (p *Publisher) Close() error {
 	return errors.Join(p.lock.Unlock(), p.root.Close())
 }
 
-// tickMax is how soon an opening or the end of a pool is noticed.
+// tickMax is the maximum time until an opening or the end of a pool is noticed.
 const tickMax = time.Second
 
 // Tick returns the time between two passes.
 func (p *Publisher) Tick() time.Duration { return min(tickMax, p.options.Every) }
 
 // Pass publishes the entries that were added to the pools since the last pass. A pool
-// that fails does not stop the others. If all is set, it also compares everything that
-// is published with its rows. Errors: ErrForked, in every pass, for pools for which
-// nothing more is signed, and those of the database and of files.
+// that fails does not stop the others. If all is set, it also compares everything that is
+// published with its rows. Errors: those of the database and of files, and ErrForked, in
+// every pass, if there is a pool for which nothing more is signed.
 func (p *Publisher) Pass(ctx context.Context, db Database, all bool) error {
 	heads, err := db.Heads(ctx)
 	if err != nil {

@@ -116,8 +116,8 @@ func TestWitness(t *testing.T) {
 }
 
 // TestWitnessOfOthers: a checkpoint of another signer, such as that of a close, is
-// cosigned like the publisher's own, even if the pool has changed by the time its rows
-// are read.
+// cosigned like the publisher's own. This holds even if the pool has changed by the time
+// its rows are read.
 func TestWitnessOfOthers(t *testing.T) {
 	t.Parallel()
 	w := witnesstest.Start(t, newRows("").key)
