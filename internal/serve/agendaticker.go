@@ -17,7 +17,7 @@ const (
 	// agendaEvery is the interval at which an instance looks for due items in pools
 	// without draws: it is the maximum delay of those items.
 	agendaEvery = time.Second
-	// agendaMax bounds one round: after a downtime many items may be due.
+	// agendaMax bounds one round. After a downtime, many items may be due.
 	agendaMax = time.Minute
 )
 

@@ -285,8 +285,8 @@ func (c *Config) validateNetwork() (err error) {
 	return nil
 }
 
-// operatorMax is the maximum number of characters of an operator's name, so that it fits
-// the top of a page.
+// operatorMax is the maximum number of characters of an operator's name, chosen so that
+// the name fits the top of a page.
 const operatorMax = 60
 
 // validateOperator refuses an operator's name that no page could show.
@@ -335,8 +335,8 @@ func (c *Config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 // needsDrawToken reports whether no setting determines yet which callers may draw.
 func (c *Config) needsDrawToken() bool { return !c.tokens.keeper.Closed() && !c.publicDraw }
 
-// isLoopback reports whether only this machine reaches host. The empty host is every
-// address.
+// isLoopback reports whether host can be reached only from this machine. The empty host
+// means every address.
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -346,8 +346,8 @@ func isLoopback(host string) bool {
 }
 
 // readConnections sets the maximum number of connections to the default, or checks the
-// given number: without a free descriptor no connection can be accepted, not even that
-// of a health check.
+// given number. Without a free descriptor no connection can be accepted, not even that of
+// a health check.
 func (c *Config) readConnections(limit uint64) error {
 	switch {
 	case c.connections < 0 || c.connections > 1_000_000:

@@ -50,8 +50,8 @@ func demoPools() ([]draw.Pool, error) {
 // may read.
 const demoRules = `{"win":"1/4","fallback":"none","limits":[{"of":"draws","max":3,"per":"day"}],"disclose":true}`
 
-// demo creates the demo's pools if they are absent and prints lines that work as
-// pasted.
+// demo creates the demo's pools if they are absent. It prints command lines that work as
+// they are.
 func demo(ctx context.Context, c *Config, w io.Writer, store *stock.Store, addr net.Addr) error {
 	pools, err := demoPools()
 	if err != nil {
@@ -230,7 +230,7 @@ const verifiableLines = `Verifiable draws: one with a receipt. Then close the po
 
 `
 
-// noVerifiableLines are for a demo whose seeds nobody can seal and unseal.
+// noVerifiableLines are printed for a demo in which nobody can seal and unseal seeds.
 const noVerifiableLines = `Verifiable draws: name --seed-recipients and --seed-identity-file to see them here (docs/verifiable-draws.md).
 
 `

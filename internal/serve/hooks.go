@@ -84,7 +84,7 @@ func (m *hookMetrics) watch(store *stock.Store) (stop func()) {
 	return startReading(func(ctx context.Context) {
 		all, now, err := store.ReadHooks(ctx)
 		if err != nil {
-			return // if a read fails, the last numbers stay
+			return // if the read fails, the last numbers stay
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()

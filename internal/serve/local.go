@@ -39,8 +39,8 @@ type LocalOptions struct {
 // localMax bounds a call within this process: it may take as long as its work.
 const localMax = 365 * 24 * time.Hour
 
-// NewLocal returns a client that calls the handlers of a service on an open database,
-// in this process: with the rights of an admin, and without limits of time and size.
+// NewLocal returns a client that calls the handlers of a service on an open database, in
+// this process. The calls have the rights of an admin, and no limits of time and size.
 // Commands use pools of a database only through it. Only commands about the database
 // itself use the store: migrate, doctor, backup, restore, audit --deep, erase-salts,
 // which reads a folder of this machine, and publish, which follows the rows.
@@ -82,7 +82,7 @@ func (b localBackend) ChangePool(ctx context.Context, poolID string, change draw
 	return p, nil
 }
 
-// idle draws and shows nothing: commands never call it.
+// idle draws nothing and shows nothing. Commands never call it.
 type idle struct{}
 
 // DrawFor implements http.Drawer.

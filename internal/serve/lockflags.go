@@ -30,9 +30,8 @@ func (l *lockFlags) flags(f *pflag.FlagSet) {
 // lockWaitFlag is the name of the flag of the maximum wait.
 const lockWaitFlag = "lock-wait"
 
-// fit limits the wait for a lock to half of a request's time. Otherwise a retry of a
-// known key that queues after draws which wait for the lock would time out before its key
-// is looked up.
+// fit limits the wait for a lock to half of a request's time. Otherwise a known key that
+// waits behind such draws would time out before it is looked up.
 func (l *lockFlags) fit(timeout time.Duration) {
 	l.asked = l.wait
 	l.wait = min(l.wait, timeout/2)

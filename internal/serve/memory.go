@@ -39,8 +39,8 @@ const garbageEvery = time.Second
 const garbageMax = 48 << 20
 
 // boundGarbage makes the collector start earlier while much memory is live, such as a
-// pool of 100,000 prizes. Otherwise garbage would grow to a multiple of the live memory,
-// more than draws benefit from. GOGC in the environment takes precedence.
+// pool of 100,000 prizes. Otherwise garbage would grow to a multiple of the live memory.
+// Draws would not benefit from that enough. GOGC in the environment takes precedence.
 func boundGarbage() (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

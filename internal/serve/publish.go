@@ -79,8 +79,8 @@ type unsigned struct {
 	pools map[string]awaited
 }
 
-// awaited describes the entries of a pool that have no checkpoint yet: those up to a
-// version, and since when they have waited.
+// awaited describes the entries of a pool that have no checkpoint yet: the last version,
+// and since when they have waited.
 type awaited struct {
 	version int64
 	since   time.Time

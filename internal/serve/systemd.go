@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// stoppingMax is the maximum time from the signal to the end of the process, beyond the
-// delay: the promised time of the end, and a second for a busy machine.
+// stoppingMax is the maximum time from the signal to the end of the process, without the
+// delay. It is the promised time of the end, plus a second for a busy machine.
 const stoppingMax = endMax + 2*time.Second
 
 // notifyManager notifies the service manager that started the process that the service
