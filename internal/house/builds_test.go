@@ -9,7 +9,7 @@ import (
 )
 
 // untaggedBuilds returns the lines of a file that build the program without the tag
-// nomsgpack. A file that sets GOFLAGS to it has set it for all its lines.
+// nomsgpack. If a file sets GOFLAGS to the tag, all its lines count as tagged.
 func untaggedBuilds(text string) (found []string) {
 	if regexp.MustCompile(`(?m)^\s*(?:export )?GOFLAGS\b.*-tags=nomsgpack`).MatchString(text) {
 		return nil

@@ -13,7 +13,7 @@ import (
 var (
 	sectionTitle = regexp.MustCompile(`^## (?:Unreleased|(\d+\.\d+\.\d+) - (\d{4}-\d{2}-\d{2}))$`)
 	releaseLine  = regexp.MustCompile(`(?m)^(\d+\.\d+\.\d+) [0-9a-f]{40}$`)
-	// kindsOfChange are those of Keep a Changelog, in its order.
+	// kindsOfChange are the kinds of Keep a Changelog, in its order.
 	kindsOfChange = []string{"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 )
 
@@ -73,7 +73,8 @@ func changelogFaults(changelog, releases string) (faults []string) {
 	return faults
 }
 
-// TestChangelog: its form is that of Keep a Changelog, and each release has a section.
+// TestChangelog: the changelog has the form of Keep a Changelog, and a section for each
+// release.
 func TestChangelog(t *testing.T) {
 	require.Empty(t, changelogFaults(read(t, "CHANGELOG.md"), read(t, "RELEASES")))
 }

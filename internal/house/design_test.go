@@ -40,8 +40,8 @@ func missingParts(page string, sources []string) (missing []string) {
 	return missing
 }
 
-// TestPromisesNameTheirTests: every test that the design page names exists, and every
-// subtest.
+// TestPromisesNameTheirTests: every test that the design page names exists, and so does
+// every subtest.
 func TestPromisesNameTheirTests(t *testing.T) {
 	var sources, suites []string
 	for _, path := range files(t, ".go") {
@@ -60,7 +60,7 @@ func TestPromisesNameTheirTests(t *testing.T) {
 	require.Equal(t, []string{absent}, missingParts("`TestMatrix` (fresh, "+absent+")", suites), "what is not there is missed")
 }
 
-// TestLawsAreOnThePage: a comment that cites a law cites one that is on the page.
+// TestLawsAreOnThePage: every law that a comment cites is on the page.
 func TestLawsAreOnThePage(t *testing.T) {
 	page := read(t, "docs/design.md")
 	cited := regexp.MustCompile(`\blaws? (\d+)\b`)
@@ -79,8 +79,9 @@ func TestLawsAreOnThePage(t *testing.T) {
 	require.Positive(t, citations)
 }
 
-// rooms returns the packages of a page's table of rooms, each with what it imports of
-// ours: a row of several packages has what any of them imports.
+// rooms returns the packages of a page's table of rooms. For each it returns the packages
+// of this repository that it imports. A row of several packages lists what any of them
+// imports.
 func rooms(page string) map[string]string {
 	all := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`internal/[^|]+) \\|[^|]+\\| ([^|]+) \\|$").FindAllStringSubmatch(page, -1) {
@@ -91,7 +92,8 @@ func rooms(page string) map[string]string {
 	return all
 }
 
-// TestRoomsImportWhatThePageSays: the table of rooms has the imports of the code.
+// TestRoomsImportWhatThePageSays: the imports in the table of rooms are those of the
+// code.
 func TestRoomsImportWhatThePageSays(t *testing.T) {
 	const format = "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}"
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-f", format, "drawsvc/internal/...").Output()

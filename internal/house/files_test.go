@@ -60,7 +60,7 @@ func withoutIgnored(t *testing.T, names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(ignored, name) })
 }
 
-// TestIgnoredFilesAreNotRead: what a run of the load tests leaves is not a page.
+// TestIgnoredFilesAreNotRead: a file that a run of the load tests has left is not a page.
 func TestIgnoredFilesAreNotRead(t *testing.T) {
 	require.Equal(t, []string{"README.md", "loadtest/results/matrix.md"},
 		withoutIgnored(t, []string{"README.md", "loadtest/results/part/matrix.md", "loadtest/results/matrix.md", "bin/x.md"}))

@@ -8,10 +8,10 @@ import (
 )
 
 var (
-	// exampleKey is a key that a page tells a reader to send: in a header, or in a
+	// exampleKey matches a key that a page tells a reader to send, in a header or in a
 	// ticket.
 	exampleKey = regexp.MustCompile(`(?:Idempotency-Key: |jti=["']|"jti": ?")([^"'\s\\]+)`)
-	// randomKey is a UUIDv7, which rises with time, or a variable.
+	// randomKey matches a UUIDv7, which rises with time, or a variable.
 	randomKey = regexp.MustCompile(`^(?:[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|\$.*)$`)
 )
 
@@ -26,8 +26,8 @@ func guessable(page string) (found []string) {
 	return found
 }
 
-// TestExampleKeysAreRandom: readers copy from pages, and a key that can be guessed can
-// be used first by somebody else, who can then also read the draw.
+// TestExampleKeysAreRandom: readers copy keys from pages. If somebody else can guess a
+// key, they can use it first, and can then read the draw too.
 func TestExampleKeysAreRandom(t *testing.T) {
 	for _, name := range pages(t) {
 		require.Empty(t, guessable(read(t, name)), name)
@@ -35,7 +35,8 @@ func TestExampleKeysAreRandom(t *testing.T) {
 	require.NotEmpty(t, exampleKey.FindAllString(read(t, "README.md"), -1))
 }
 
-// TestExampleKeysAreRandomCatches: it catches numbers of orders, and keys without an order.
+// TestExampleKeysAreRandomCatches: the test finds keys that are order numbers, and keys
+// that do not rise with time.
 func TestExampleKeysAreRandomCatches(t *testing.T) {
 	page := "-H 'Idempotency-Key: order-4711' \"Idempotency-Key: $key\" ticket(jti=\"o-1\", x) jti=made {\"jti\":\"7\"}\n" +
 		"-H 'Idempotency-Key: 1c8e0b7a-5a53-4a1e-9d0b-6f0a2f3c7f11' -H 'Idempotency-Key: 019ac7de-5a53-7a1e-9d0b-6f0a2f3c7f11'"

@@ -13,7 +13,7 @@ var (
 )
 
 // Blocks returns the shell commands of a page by the name in the comment above each
-// block: <!-- name -->. It fails if a name occurs twice, or has no block.
+// block: <!-- name -->. It fails if a name occurs twice, or if no block follows a name.
 func Blocks(content string) (map[string]string, error) {
 	blocks := map[string]string{}
 	name, indent, inside := "", "", false

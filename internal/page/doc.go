@@ -1,4 +1,4 @@
-// Package page writes results: into files, and as generated text into pages that
-// people write, so that no figure in them is written by hand. It also finds the
-// commands of such pages, so that they can be executed.
+// Package page writes results into files, and into pages that people write, as generated
+// text, so that no figure in a page is written by hand. It also finds the commands of
+// pages, so that they can be executed.
 package page

@@ -28,8 +28,7 @@ func TestFill(t *testing.T) {
 	require.Equal(t, filled, same, "what fails changes nothing")
 }
 
-// TestBlocks: named blocks are found, including indented ones; a malformed page is an
-// error.
+// TestBlocks: named blocks are found, even indented ones. A malformed page is an error.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	found, err := page.Blocks("text\n\n<!-- one -->\n```sh\na\n  b\n```\n\n```sh\nno name\n```\n  <!-- two -->\n  ```sh not run\n  c\n  ```\n")
