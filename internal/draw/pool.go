@@ -1,9 +1,16 @@
 package draw
 
 import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
+	"golang.org/x/text/unicode/norm"
 )
 
 // State is whether a pool may be drawn from.
@@ -201,4 +208,224 @@ type Violation struct {
 	Rule string
 	// Detail states where and by how much.
 	Detail string
+}
+
+// Values of PoolFilter.Archived.
+const (
+	// ArchivedNot, the zero value, selects pools that are not archived.
+	ArchivedNot Archived = iota
+	// ArchivedToo selects all pools.
+	ArchivedToo
+	// ArchivedOnly selects archived pools.
+	ArchivedOnly
+)
+
+// Archived selects pools by whether they are archived.
+type Archived int
+
+// PoolFilter selects the pools of a list.
+type PoolFilter struct {
+	// Words are separated by blanks: a pool's name or id contains each of them, whatever
+	// their case and accents. "" selects every name.
+	Words string
+	// State is the pool's state, "" for any.
+	State    State
+	Archived Archived
+}
+
+// Check returns CodeInvalidRequest if the words are longer than NameMax or not
+// printable, or the state is unknown.
+func (f *PoolFilter) Check() error {
+	if f.Words != "" {
+		if err := checkJoined("q", f.Words, NameMax); err != nil {
+			return err
+		}
+	}
+	if f.State == "" {
+		return nil
+	}
+	return CheckState(f.State)
+}
+
+// Matcher returns a function that reports whether the filter selects a pool.
+func (f *PoolFilter) Matcher() func(*Pool) bool {
+	words := strings.Fields(plain(f.Words))
+	return func(p *Pool) bool {
+		isShown := f.Archived == ArchivedToo || p.Archived == (f.Archived == ArchivedOnly)
+		if !isShown || f.State != "" && p.State != f.State {
+			return false
+		}
+		if len(words) == 0 {
+			return true
+		}
+		text := p.ID + " " + plain(p.Name)
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+	}
+}
+
+// plain returns a text in small letters without accents, so that e finds é, and é finds
+// e.
+func plain(text string) string {
+	decomposed := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKD.String(text))
+	return strings.ReplaceAll(decomposed, "ß", "ss")
+}
+
+// CopyDaysMax is the maximum number of days by which a copy shifts an agenda, forwards or
+// backwards.
+const CopyDaysMax = 36_600
+
+// PoolCopy describes the copy of a pool.
+type PoolCopy struct {
+	ID, Name string
+	// Days, if set, also copies the agenda: each item is moved by so many calendar days,
+	// and keeps its time of day.
+	Days *int
+	// Zone decides the time of day; nil means the zone of the rules: see ZoneOf.
+	Zone *time.Location
+}
+
+// Check returns CodeInvalidRequest unless the copy may be made.
+func (c *PoolCopy) Check() error {
+	if err := CheckID("id", c.ID); err != nil {
+		return err
+	}
+	if err := CheckName("name", c.Name); err != nil {
+		return err
+	}
+	if c.Days != nil && (*c.Days < -CopyDaysMax || *c.Days > CopyDaysMax) {
+		return Errorf(CodeInvalidRequest, "days must be from -%d to %d", CopyDaysMax, CopyDaysMax)
+	}
+	return nil
+}
+
+// ZoneOf returns the zone of the first of several rules that name one, UTC for none.
+func ZoneOf(all ...*Rules) *time.Location {
+	for _, r := range all {
+		if r.NamesZone() {
+			return r.Zone
+		}
+	}
+	return time.UTC
+}
+
+// Shift returns the time of an item of the copy, at the same time of day in zone. If
+// clocks show that time twice on the new day, it keeps its offset from UTC if possible.
+// If clocks skip it, it is later by the length of the jump. time.AddDate guarantees
+// neither.
+func (c *PoolCopy) Shift(at time.Time, zone *time.Location) time.Time {
+	at = at.In(zone)
+	year, month, day := at.Date()
+	wall := time.Date(year, month, day+*c.Days, at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
+	offset := func(t time.Time) time.Duration {
+		_, seconds := t.In(zone).Zone()
+		return time.Duration(seconds) * time.Second
+	}
+	before := offset(wall.AddDate(0, 0, -1))
+	for _, o := range []time.Duration{offset(at), before, offset(wall.AddDate(0, 0, 1))} {
+		if shifted := wall.Add(-o); offset(shifted) == o {
+			return shifted.In(zone)
+		}
+	}
+	return wall.Add(-before).In(zone)
+}
+
+// CopyOf returns the initial state of a copy: paused, with the prizes of p and their
+// display texts. moved is the part of each prize's stock that the copy leaves out:
+// returned units, and units from done items of the agenda, which the agenda of the copy
+// adds again. A prize with codes begins without stock, because each code is given once.
+// The page of fairness is off, and no commitment is copied. Error: CodeInvalidRequest for
+// a prize that would begin with a negative stock, or with more than StockMax.
+func (c *PoolCopy) CopyOf(p *Pool, rules *Rules, moved map[string]int64) (Pool, error) {
+	to := Pool{ID: c.ID, Name: c.Name, State: StatePaused, Mode: p.Mode, Currency: p.Currency, Text: p.Text, Rules: rules}
+	for i := range p.Prizes {
+		prize := p.Prizes[i]
+		prize.Issued, prize.Places = 0, 0
+		switch {
+		case prize.HasCodes:
+			prize.Stocked = 0
+		case !prize.IsEndless():
+			if prize.Stocked -= moved[prize.ID]; prize.Stocked < 0 || prize.Stocked > StockMax {
+				return Pool{}, Errorf(CodeInvalidRequest, "prize %q would begin with %d units: its stock is %d, and %d of that returned or were added by the agenda; "+
+					"copy the pool without days, and plan its agenda", prize.ID, prize.Stocked, p.Prizes[i].Stocked, moved[prize.ID])
+			}
+		}
+		to.Prizes = append(to.Prizes, prize)
+	}
+	return to, nil
+}
+
+// Limits of display texts.
+const (
+	// TextMax is the maximum length of a text for players, in characters.
+	TextMax = 2000
+	// AddressMax is the maximum length of the address of a picture or a link, in bytes.
+	AddressMax = 2000
+)
+
+// Display holds the display texts of a prize: they affect no draw, create no version,
+// and are in no log. An empty member is not shown.
+type Display struct {
+	// Name is shown to players in place of the prize's own.
+	Name string
+	Text string
+	// Picture and Link are addresses of https.
+	Picture, Link string
+}
+
+// DisplayChange is a request to change the display texts of a prize. Nil members do not
+// change a text, and empty members remove it.
+type DisplayChange struct{ Name, Text, Picture, Link *string }
+
+// Check returns an error unless the change is valid and changes something.
+func (c *DisplayChange) Check() error {
+	if *c == (DisplayChange{}) {
+		return Errorf(CodeInvalidRequest, "nothing to change: display has name, text, picture and link")
+	}
+	for _, part := range []struct {
+		name  string
+		value *string
+		check func(what, s string) error
+	}{{"display.name", c.Name, CheckName}, {"display.text", c.Text, CheckText}, {"display.picture", c.Picture, CheckAddress}, {"display.link", c.Link, CheckAddress}} {
+		if part.value == nil || *part.value == "" {
+			continue
+		}
+		if err := part.check(part.name, *part.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Apply returns the display after the change.
+func (c *DisplayChange) Apply(d Display) Display {
+	for to, value := range map[*string]*string{&d.Name: c.Name, &d.Text: c.Text, &d.Picture: c.Picture, &d.Link: c.Link} {
+		if value != nil {
+			*to = *value
+		}
+	}
+	return d
+}
+
+// CheckText returns an error unless s may be a text for players: 1 to TextMax printable
+// characters, as in a name.
+func CheckText(what, s string) error { return checkJoined(what, s, TextMax) }
+
+// CheckAddress returns an error unless s is an absolute address of https in ASCII, without
+// a user or a password, of at most AddressMax bytes.
+func CheckAddress(what, s string) error {
+	u, err := url.Parse(s)
+	isAllowed := err == nil && len(s) <= AddressMax && utf8.ValidString(s) && strings.HasPrefix(s, "https://") && u.Hostname() != "" && u.User == nil
+	if isAllowed && u.Port() != "" {
+		_, err := strconv.ParseUint(u.Port(), 10, 16)
+		isAllowed = err == nil
+	}
+	if !isAllowed || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) }) {
+		return Errorf(CodeInvalidRequest, "%s must be an address that begins with https://, in ASCII, without a user, of at most %d bytes", what, AddressMax)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -309,6 +310,75 @@ func exec(ctx context.Context, tx *preparedTx, s engine.Statement) error {
 	}
 	if n, err := result.RowsAffected(); err != nil || n != s.Rows {
 		return errors.Join(errRows, err)
+	}
+	return nil
+}
+
+// readMoments reads the pending moments of a pool.
+func readMoments(ctx context.Context, q engine.Querier, poolID string, row *engine.Row) error {
+	from, to := row.Moments()
+	var item, done int64
+	var body string
+	err := engine.EachRow(ctx, q, engine.SelectMoments, []any{poolID, from, to}, []any{&item, &done, &body}, func() {
+		row.AddMoment(item, done, body)
+	})
+	row.SetReadMoments()
+	return err
+}
+
+// takeMoments returns the statements that record which awards take pending moments.
+func takeMoments(p *urn.Plan) (all []engine.Statement) {
+	for part := range slices.Chunk(p.Takes, rowsMax) {
+		args := make([]any, 0, 3*len(part)+1)
+		for _, t := range part {
+			args = append(args, t.Item, t.Version)
+		}
+		args = append(args, p.PoolID)
+		for _, t := range part {
+			args = append(args, t.Item)
+		}
+		all = append(all, engine.Statement{
+			SQL: `UPDATE agenda SET taken = CASE item` + strings.Repeat(" WHEN ? THEN ?", len(part)) +
+				` END WHERE pool_id = ? AND item IN (` + engine.List("?", len(part)) + `) AND taken = 0`,
+			Args: args, Rows: int64(len(part)),
+		})
+	}
+	return all
+}
+
+// confirm waits until the draws that were found are as safe as an acknowledged commit:
+// the commit that wrote them may not be finished yet.
+func (tx *attempt) confirm(ctx context.Context) error {
+	if !tx.found || tx.attempts.words.Settle == nil {
+		return nil
+	}
+	err := CommitSettled(ctx, tx.tx.Tx, tx.attempts.words.Settle(), tx.attempts.dialect.ByCode)
+	if err == nil {
+		tx.tx = nil
+	}
+	return err
+}
+
+// Confirm waits until all data that could be read before is as safe as an acknowledged
+// commit. Error: an *Error with its class.
+func Confirm(ctx context.Context, db *sql.DB, d *engine.Dialect, w Words) error {
+	tx, err := db.BeginTx(ctx, &d.Change)
+	if err != nil {
+		return engine.Classify(err, d.ByCode)
+	}
+	return CommitSettled(ctx, tx, w.Settle(), d.ByCode)
+}
+
+// CommitSettled executes settle in tx and commits. That commit waits until all data that
+// could be read before is as safe as an acknowledged commit. Error: an *Error with its
+// class.
+func CommitSettled(ctx context.Context, tx *sql.Tx, settle engine.Statement, byCode func(error) *engine.Error) error {
+	if _, err := tx.ExecContext(ctx, settle.SQL, settle.Args...); err != nil {
+		_ = tx.Rollback() // an error means that the connection is lost, and the changes with it
+		return engine.BeforeCommit(err, byCode)
+	}
+	if err := tx.Commit(); err != nil {
+		return engine.AtCommit(err, byCode)
 	}
 	return nil
 }
