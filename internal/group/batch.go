@@ -324,14 +324,14 @@ func (b *Batch) KnownKey() {
 func (b *Batch) KnownUser() { b.queue.newUsers = 0 }
 
 // expectTurns returns the turns that counting rules need, without a read: those that are
-// cached. It supposes that other users are new, if such users of the last batches
+// cached. It supposes that unknown users are new, if such users of the last batches
 // were. It returns false if turns must be read.
 func (b *Batch) expectTurns() (facts *urn.Facts, ok bool) {
 	if !b.CountsUsers() {
 		return nil, true
 	}
 	facts, missing := b.Urn.Recall(b.needs())
-	if len(missing) > 0 && b.queue.newUsers < newUsersMin {
+	if len(missing) > 0 && (b.queue.newUsers < newUsersMin || b.Urn.RecallsAny(missing)) {
 		return nil, false
 	}
 	facts.Suppose(missing)

@@ -56,10 +56,13 @@ const (
 	// batchUnitsMax bounds the rows of one transaction: no draw joins a batch that
 	// already asks for this many units.
 	batchUnitsMax = 8192
-	// queuesMax and cachedMax bound the cached copies of idle pools, so that the next
+	// queuesMax and prizesMax bound the cached copies of idle pools, so that the next
 	// draw need not read a whole pool.
 	queuesMax = 4096
-	cachedMax = 2_000_000
+	prizesMax = 2_000_000
+	// turnsMax bounds the users' turns of a kind that all queues together cache: with long
+	// names and full windows they use about 180 MB.
+	turnsMax = 1 << 18
 )
 
 // Batcher gathers the draws that wait on a pool while its last batch commits, and
@@ -74,21 +77,21 @@ type Batcher struct {
 	codes Codes
 	// tracer traces draws and batches; nil traces none.
 	tracer trace.Tracer
-	// cachedMax is the constant, and less in tests.
-	cachedMax int64
+	// prizesMax and turnsMax are the constants, and less in tests.
+	prizesMax, turnsMax int64
 
 	mu     sync.RWMutex // guards queues and draining; locked before a queue's mutex
 	queues map[string]*queue
-	// cached counts the prizes, and the users' turns of a kind, that the queues cache;
-	// each queue is counted when it becomes idle.
-	cached   atomic.Int64
-	draining bool
-	working  sync.WaitGroup
+	// prizes and turns count what the queues cache: the prizes of a queue when it becomes
+	// idle, its turns after each of its batches.
+	prizes, turns atomic.Int64
+	draining      bool
+	working       sync.WaitGroup
 }
 
 // NewBatcher returns a Batcher whose batches issuer decides.
 func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
-	return &Batcher{issuer: issuer, observer: observer, limits: limits, cachedMax: cachedMax, queues: map[string]*queue{}}
+	return &Batcher{issuer: issuer, observer: observer, limits: limits, prizesMax: prizesMax, turnsMax: turnsMax, queues: map[string]*queue{}}
 }
 
 // Draw decides r and returns its answer once that is durable. It gives up when
@@ -141,7 +144,7 @@ func (b *Batcher) enqueue(w *waiter) error {
 // bounds allow. Otherwise it visits no queue. So draws from pools that do not exist do
 // not become slower if many queues are cached.
 func (b *Batcher) evict() {
-	if len(b.queues) < queuesMax && b.cached.Load() < b.cachedMax {
+	if len(b.queues) < queuesMax && b.prizes.Load() < b.prizesMax {
 		return
 	}
 	idle := make([]*queue, 0, len(b.queues))
@@ -162,7 +165,28 @@ func (b *Batcher) evict() {
 // drop removes an idle queue. b.mu is held for writing.
 func (b *Batcher) drop(q *queue) {
 	delete(b.queues, q.batch.Urn.PoolID)
-	b.cached.Add(-q.cached)
+	b.prizes.Add(-q.prizes)
+	b.turns.Add(-q.turns)
+}
+
+// boundTurns drops the cached turns of idle queues, and then those of q, if all queues
+// together cache too many. q's worker calls it between batches.
+func (b *Batcher) boundTurns(q *queue) {
+	if q.countTurns(); b.turns.Load() <= b.turnsMax {
+		return
+	}
+	b.mu.Lock()
+	for _, other := range b.queues {
+		other.mu.Lock()
+		if !other.working {
+			other.dropTurns()
+		}
+		other.mu.Unlock()
+	}
+	b.mu.Unlock()
+	if b.turns.Load() > b.turnsMax {
+		q.dropTurns()
+	}
 }
 
 // dropUnread drops a queue whose pool was never read, so that draws on pools that do

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/draw/urn"
 )
 
 // TestQueuesAreBounded: queues of pools without further draws are dropped, the least
@@ -44,7 +46,7 @@ func TestQueuesAreBounded(t *testing.T) {
 	require.True(t, on("p", "a").Replayed)
 
 	b.mu.Lock() // few pools of very many prizes are also too much
-	b.cachedMax = 8
+	b.prizesMax = 8
 	for i := range 9 {
 		large := newQueue(b, fmt.Sprint("large", i))
 		restock(large.batch.Urn, 1)
@@ -89,6 +91,49 @@ func TestUnknownPoolsLookAtNoOther(t *testing.T) {
 	require.Eventually(t, func() bool {
 		b.mu.RLock()
 		defer b.mu.RUnlock()
-		return b.queues["absent"] == nil && b.cached.Load() == 1 // the only prize of p, counted after its draw was answered
+		return b.queues["absent"] == nil && b.prizes.Load() == 1 // the only prize of p, counted after its draw was answered
 	}, patience, time.Millisecond)
+}
+
+// remembering returns an idle queue whose copy of the pool has turns of users cached.
+func remembering(t *testing.T, b *Batcher, poolID string, users int) *queue {
+	t.Helper()
+	q := newQueue(b, poolID)
+	u := q.batch.Urn
+	restock(u, int64(users))
+	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: u.Head, Rules: drawtest.Rules(t, `{"limits":[{"of":"draws","max":1}]}`)})
+	var asks []*urn.Ask
+	for i := range users {
+		r := named(fmt.Sprint(i))
+		r.PoolID, r.UserID = poolID, fmt.Sprint("u", i)
+		asks = append(asks, &urn.Ask{Request: r})
+	}
+	u.PlanWith(asks, urn.NewFacts(u.Needs(asks)), time.Now()).Settle()
+	require.Equal(t, users, u.CachedTurns())
+	q.countTurns()
+	b.queues[poolID] = q
+	return q
+}
+
+// TestTurnsAreBounded: if too many turns are cached, idle queues drop theirs first. A
+// queue that works keeps its own, unless these alone are too many.
+func TestTurnsAreBounded(t *testing.T) {
+	b, _ := newTestBatcher(t, newLedger(poolOf("p", 10)), Limits{})
+	b.turnsMax = 8
+	idle, busy, worker := remembering(t, b, "idle", 4), remembering(t, b, "busy", 2), remembering(t, b, "worker", 2)
+	busy.working, worker.working = true, true
+	cached := func() [3]int {
+		return [3]int{idle.batch.Urn.CachedTurns(), busy.batch.Urn.CachedTurns(), worker.batch.Urn.CachedTurns()}
+	}
+	b.boundTurns(worker)
+	require.Equal(t, [3]int{4, 2, 2}, cached())
+	b.turnsMax = 7
+	b.boundTurns(worker)
+	require.Equal(t, [3]int{0, 2, 2}, cached())
+	require.EqualValues(t, 4, b.turns.Load())
+	b.turnsMax = 3
+	b.boundTurns(worker)
+	require.Equal(t, [3]int{0, 2, 0}, cached())
+	b.drop(busy)
+	require.Zero(t, b.turns.Load())
 }

@@ -20,12 +20,12 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []*waiter
 	// working means that a goroutine decides the queue's batches. Only that goroutine
-	// uses batch, held, asksFirst, newUsers, lastUsed and cached.
+	// uses batch, held, asksFirst, newUsers, lastUsed, prizes and turns.
 	working  bool
 	lastUsed time.Time
-	// cached is the number of the pool's prizes and of its users' turns, as the batcher
-	// counts them.
-	cached int64
+	// prizes and turns are the numbers of the pool's prizes and of its users' turns, as the
+	// batcher counts them.
+	prizes, turns int64
 	// flight holds the draws that were taken last. deadline, which is armed while the
 	// queue works, gives up draws whose time is over: one timer serves all draws.
 	flight   []*waiter
@@ -128,6 +128,7 @@ func (q *queue) work() {
 					q.giveUp(err)
 				}
 			}
+			q.batcher.boundTurns(q)
 		}
 	}
 }
@@ -150,11 +151,23 @@ func (q *queue) rest() bool {
 	return true
 }
 
-// count reports to the batcher how much the queue caches from now on.
+// count reports to the batcher how many prizes the queue caches from now on.
 func (q *queue) count() {
-	cached := int64(q.batch.Urn.Prizes() + q.batch.Urn.CachedTurns())
-	q.batcher.cached.Add(cached - q.cached)
-	q.cached = cached
+	prizes := int64(q.batch.Urn.Prizes())
+	q.batcher.prizes.Add(prizes - q.prizes)
+	q.prizes = prizes
+}
+
+// countTurns reports to the batcher how many turns the queue caches from now on.
+func (q *queue) countTurns() {
+	turns := int64(q.batch.Urn.CachedTurns())
+	q.batcher.turns.Add(turns - q.turns)
+	q.turns = turns
+}
+
+func (q *queue) dropTurns() {
+	q.batch.Urn.DropTurns()
+	q.countTurns()
 }
 
 // issue runs the issuer and turns a panic into an error, so that a defect that one draw

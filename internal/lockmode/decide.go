@@ -62,7 +62,9 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 		if class == stock.ClassConflict {
 			conflict = err
 		}
-		s.add(class)
+		if !errors.Is(err, stock.ErrKnownUser) { // the next attempt reads the user's turns
+			s.add(class)
+		}
 		s.elapsed, s.inDoubt = time.Since(start), b.IsInDoubt()
 		next := d.policy.next(class, s)
 		if next == giveUp || ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package urn
 
 import (
+	"slices"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -74,6 +75,11 @@ func (u *Urn) Recall(needs []Need) (known *Facts, missing []Need) {
 		}
 	}
 	return known, missing
+}
+
+// RecallsAny reports whether any turn that the needs name is cached.
+func (u *Urn) RecallsAny(needs []Need) bool {
+	return slices.ContainsFunc(needs, func(n Need) bool { return u.memory.find(who{n.Subject, n.Counted}) != nil })
 }
 
 // DropTurns drops the cached turns.

@@ -75,6 +75,26 @@ func TestMemoryOfWindows(t *testing.T) {
 	}
 }
 
+// TestLastTurnMayLeaveItsWindow: a batch may need the time of the last turn, too.
+func TestLastTurnMayLeaveItsWindow(t *testing.T) {
+	for _, most := range []int{2, 16, 17, 20} {
+		u := seenAgain(under(t, fmt.Sprintf(`{"fallback":"none","limits":[{"of":"wins","max":%d,"per":"day"}]}`, most), drawtest.Campaign()))
+		first := asking("a", 1)
+		u.PlanWith([]*urn.Ask{first}, nobody(u, first), noon()).Settle()
+		next := []*urn.Ask{asking("b", most)}
+		facts, missing := u.Recall(u.Needs(next))
+		require.True(t, u.RecallsAny(u.Needs(next)))
+		if most > 16 {
+			require.NotEmpty(t, missing, "its time is not cached")
+			continue
+		}
+		require.Empty(t, missing)
+		for _, a := range u.PlanWith(next, facts, noon().AddDate(0, 0, 1)).Awards {
+			require.Nil(t, a.Redirect, "%d a day", most)
+		}
+	}
+}
+
 // TestMemoryIsBounded: the turns that were used longest ago are dropped first.
 func TestMemoryIsBounded(t *testing.T) {
 	u := seenAgain(under(t, `{"fallback":"none","limits":[{"of":"draws","max":1000000}]}`, drawtest.Campaign()))

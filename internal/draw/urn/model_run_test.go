@@ -37,7 +37,7 @@ func randomRules(t *rapid.T) string {
 	limit := func(name, of string) {
 		for _, pers := range [][]string{{"hour", "day", "1h"}, {"90m", "30s", "20h"}} {
 			if rapid.IntRange(0, 2).Draw(t, name) == 0 {
-				most := rapid.SampledFrom([]int{1, 2, 3, 4, 6, 8, 18}).Draw(t, "max")
+				most := rapid.SampledFrom([]int{1, 2, 3, 4, 6, 8, 17, 18}).Draw(t, "max")
 				limits = append(limits, fmt.Sprintf(`{"of":%s,"max":%d,"per":%q}`, of, most, rapid.SampledFrom(pers).Draw(t, "per")))
 			}
 		}
@@ -216,7 +216,7 @@ func (b *bench) draws(t *rapid.T) bool {
 	var asks []*urn.Ask
 	for range rapid.SampledFrom([]int{1, 1, 2, 4}).Draw(t, "asks") {
 		b.names++
-		asks = append(asks, of(fmt.Sprint("u", rapid.IntRange(0, 2).Draw(t, "user")), asking(fmt.Sprint("d", b.names), rapid.SampledFrom([]int{1, 1, 2, 4}).Draw(t, "count"))))
+		asks = append(asks, of(fmt.Sprint("u", rapid.IntRange(0, 2).Draw(t, "user")), asking(fmt.Sprint("d", b.names), rapid.SampledFrom([]int{1, 1, 2, 4, 20}).Draw(t, "count"))))
 	}
 	var p *urn.Plan
 	if rapid.IntRange(0, 9).Draw(t, "elsewhere") == 0 {

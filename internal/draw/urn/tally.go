@@ -207,11 +207,13 @@ func (t *turns) find(seq int64) (int, bool) {
 	})
 }
 
-// covers reports whether the turns include all that a need names. Turns are numbered
-// without gaps, so no turn can be missing unnoticed.
+// covers reports whether the turns include all that a need names, and the time of the
+// last one if a window may need it. Turns are numbered without gaps, so no turn can be
+// missing unnoticed.
 func (t *turns) covers(n Need) bool {
 	for _, window := range n.Windows {
-		for seq, upto := n.Before(t.last, window); seq <= upto; seq++ {
+		from, upto := max(t.last+1-window, 1), min(t.last+n.Units-window, t.last)
+		for seq := from; seq <= upto; seq++ {
 			//double:trusts-truncated !found => !found && t == nil
 			if _, found := t.find(seq); !found {
 				return false
