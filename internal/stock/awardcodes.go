@@ -29,6 +29,7 @@ func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal 
 		return d, err
 	case draw.CodeDrawNotFound, draw.CodeInvalidRequest: // a missing draw is reported as missing to every caller
 		err = cmp.Or(s.whyNotClaimed(ctx, poolID, drawID), err)
+	default:
 	}
 	return draw.Draw{}, err
 }
