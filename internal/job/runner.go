@@ -276,7 +276,7 @@ func (r *Runner) run(ctx context.Context, d Definition, run Run) {
 
 // do does the work while the runner reports that it is alive.
 func (r *Runner) do(ctx context.Context, d Definition, run Run) (report []byte, err error) {
-	//double:unfenced ctx, d.Max, fmt => context.WithoutCancel(ctx), 10*d.Max, fmt
+	//double:unfenced ctx, d.Max, draw => context.WithoutCancel(ctx), 10*d.Max, draw
 	bounded, cancel := context.WithTimeoutCause(ctx, d.Max, draw.Errorf(CodeTooLong, "the run took longer than %s", d.Max))
 	defer cancel()
 	work, lose := context.WithCancelCause(bounded)
