@@ -1,6 +1,7 @@
 package stock_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -224,7 +225,7 @@ func TestRoundTripsOfCodes(t *testing.T) {
 			require.Equal(t, int64(1), proxy.Turns()-before)
 		}
 		for i := range d.Awards {
-			require.NotNil(t, d.Awards[i].Sealed)
+			require.Equal(t, issued > 0, d.Awards[i].Sealed != nil, "the first write prepares the read")
 			require.Equal(t, lines[issued+int64(i)], d.Awards[i].Code)
 		}
 		require.ErrorIs(t, s.Write(t.Context(), late, o), engine.ErrConflict)
@@ -243,23 +244,46 @@ func TestRoundTripsOfCodes(t *testing.T) {
 }
 
 // TestCommitsOutliveTheReadOfCodes: if a write cannot read the codes after its commit, the
-// commit is not in doubt. The codes are read when they are handed out.
+// commit is not in doubt. While a session excludes all readers of the codes, each write is
+// made in a short time, on connections that have read codes and on new ones. The codes are
+// read when they are handed out. Later writes read their codes again, even if the table
+// has changed.
 func TestCommitsOutliveTheReadOfCodes(t *testing.T) {
 	t.Parallel()
-	lines := stocktest.CodeLines("AAAA", 4)
-	s, u, plan := codedStore(t, servertest.Postgres(t), stock.Options{LockWait: 50 * time.Millisecond}, lines)
-	first := plan(0)
-	require.NoError(t, s.Write(t.Context(), first, stock.TxOptions{}), "prepares the statements")
-	u.Head = first.To
+	const inTime = 2 * time.Second
+	lines := stocktest.CodeLines("AAAA", 20)
+	url := servertest.Postgres(t)
+	s, u, plan := codedStore(t, url, stock.Options{LockWait: 50 * time.Millisecond}, lines)
+	fresh := stocktest.Open(t, url, stock.Options{LockWait: 50 * time.Millisecond})
+	d := draw.Draw{PoolID: "p"}
+	write := func(s *stock.Store) (isRead bool) {
+		bounded, cancel := context.WithTimeout(t.Context(), inTime)
+		defer cancel()
+		p := plan(int64(len(d.Awards)))
+		require.NoError(t, s.Write(bounded, p, stock.TxOptions{}))
+		u.Head = p.To
+		d.Awards = append(d.Awards, p.Awards...)
+		return p.Awards[0].Sealed != nil && p.Awards[1].Sealed != nil
+	}
+	require.False(t, write(s), "prepares the read")
+	require.True(t, write(s))
 	tx, err := s.Engine().Write.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = tx.ExecContext(t.Context(), `LOCK TABLE codes IN ACCESS EXCLUSIVE MODE`)
 	require.NoError(t, err)
-	p := plan(2)
-	require.NoError(t, s.Write(t.Context(), p, stock.TxOptions{}))
+	require.False(t, write(s))
+	require.False(t, write(s), "after a failed read")
+	require.False(t, write(fresh), "on a new connection")
 	require.NoError(t, tx.Rollback())
-	d := draw.Draw{PoolID: "p", Awards: p.Awards}
-	require.Nil(t, d.Awards[0].Sealed)
+	require.False(t, write(s), "prepares the read")
+	require.True(t, write(s))
+	_, err = s.Engine().Write.ExecContext(t.Context(), `ALTER TABLE codes ALTER COLUMN key_id TYPE varchar(40)`)
+	require.NoError(t, err)
+	require.False(t, write(s), "the prepared read has other columns")
+	require.False(t, write(s), "prepares the read")
+	require.True(t, write(s))
 	require.NoError(t, s.HandOut(t.Context(), "p", []*draw.Draw{&d}))
-	require.Equal(t, lines[2:], []string{d.Awards[0].Code, d.Awards[1].Code})
+	for i := range d.Awards {
+		require.Equal(t, lines[i], d.Awards[i].Code)
+	}
 }

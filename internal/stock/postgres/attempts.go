@@ -20,14 +20,21 @@ type attempts struct {
 	waits   *engine.Waits
 	dialect *engine.Dialect
 	awards  engine.Log[draw.Award]
-	// limits is the statement that bounds a transaction.
-	limits string
-	words  statements
+	// limits is the statement that bounds a transaction, codesLimits the one that bounds a
+	// read of codes.
+	limits, codesLimits string
+	// preparesCodes means that connections keep prepared statements.
+	preparesCodes bool
+	words         statements
 }
 
 func newAttempts(d *engine.Dialect, pool *pgxpool.Pool, waits *engine.Waits, limits string) *attempts {
 	awards := engine.Awards()
-	return &attempts{pool: pool, waits: waits, dialect: d, awards: awards, limits: limits, words: newStatements(d, awards)}
+	return &attempts{
+		pool: pool, waits: waits, dialect: d, awards: awards, words: newStatements(d, awards),
+		limits: limits, codesLimits: limitsSQL(d, codesLockWait, codesStatementMax),
+		preparesCodes: pool.Config().ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement,
+	}
 }
 
 // attempt implements engine.Tx.

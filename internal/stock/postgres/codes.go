@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,14 +51,61 @@ func codesOf(p *urn.Plan) *writtenCodes {
 
 func (c *writtenCodes) isEmpty() bool { return len(c.prizes) == 0 }
 
+const (
+	// codesLockWait and codesStatementMax bound the waits of a statement for codes on the
+	// server. HandOut reads the codes after a failure, so there is no reason to wait long.
+	codesLockWait     = 50 * time.Millisecond
+	codesStatementMax = 500 * time.Millisecond
+	// codesPrepareMax bounds the round trips in which the read of codes is prepared or
+	// removed, for example if the server does not respond.
+	codesPrepareMax = time.Second
+)
+
+// codesPrepared is the key under which a connection notes that it has prepared the read
+// of codes.
+const codesPrepared = "drawsvc-codes-prepared"
+
+// readsCodes reports whether a write on this connection reads its codes. pgx prepares a
+// statement that is new to the connection before it sends the pipeline: before BEGIN, and
+// without limits. While another session excludes readers of the table, that would wait,
+// and the write with it. So only a connection that has prepared the read makes it.
+func (tx *attempt) readsCodes(c *writtenCodes) bool {
+	//double:prepares-in-write _, isPrepared := tx.conn.Conn().PgConn().CustomData()[codesPrepared] => isPrepared := true
+	_, isPrepared := tx.conn.Conn().PgConn().CustomData()[codesPrepared]
+	return isPrepared && !c.isEmpty()
+}
+
+// prepareCodes prepares the read of codes for later writes on this connection, after a
+// write whose COMMIT was acknowledged. After an error the next such write tries again. The
+// limits need a transaction, which Rollback ends.
+func (tx *attempt) prepareCodes(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, codesPrepareMax)
+	defer cancel()
+	conn := tx.conn.Conn()
+	tx.open = true
+	_, err := conn.PgConn().Exec(ctx, sqlBegin+`; `+tx.codesLimits).ReadAll()
+	if err == nil {
+		_, err = conn.Prepare(ctx, sqlWrittenCodes, sqlWrittenCodes)
+	}
+	if err == nil {
+		conn.PgConn().CustomData()[codesPrepared] = true
+	}
+}
+
+// forgetCodes removes the prepared read of codes after an error of the read. The table may
+// have changed, so the statement must be prepared again.
+func (tx *attempt) forgetCodes(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, codesPrepareMax)
+	defer cancel()
+	delete(tx.conn.Conn().PgConn().CustomData(), codesPrepared)
+	_ = tx.conn.Conn().Deallocate(ctx, sqlWrittenCodes) // an error is one of the connection
+}
+
 // queueCodes adds the read of the codes to a pipeline, after its COMMIT: the server
 // executes it only if the COMMIT has succeeded. It has the limits of a transaction: it
 // does not wait long for a lock, and the plan that the session keeps finds codes by their
 // key, even if it was made while the table was small.
 func (tx *attempt) queueCodes(batch *pgx.Batch, p *urn.Plan, c *writtenCodes) {
-	if c.isEmpty() {
-		return
-	}
 	batch.Queue(tx.limits)
 	batch.Queue(sqlWrittenCodes, p.PoolID, c.prizes, c.first, c.last, p.To.Mark)
 }
@@ -81,14 +130,13 @@ func (c *writtenCodes) read(results pgx.BatchResults) error {
 	return err
 }
 
-// end reads the codes after a COMMIT that was acknowledged, and closes the results. An
-// error here does not make the COMMIT doubtful: HandOut reads the codes that are not read
-// here.
-func (c *writtenCodes) end(results pgx.BatchResults) error {
-	if c.isEmpty() {
-		return results.Close()
+// endWithCodes reads the codes after a COMMIT that was acknowledged, and closes the
+// results. An error here does not make the COMMIT doubtful: HandOut reads the codes that
+// are not read here.
+func (tx *attempt) endWithCodes(ctx context.Context, results pgx.BatchResults, c *writtenCodes) error {
+	//double:doubts-unread if errors.Join(c.read(results), results.Close()) != nil { => if err := errors.Join(c.read(results), results.Close()); err != nil { return err
+	if errors.Join(c.read(results), results.Close()) != nil {
+		tx.forgetCodes(ctx)
 	}
-	//double:doubts-unread _ = errors.Join(c.read(results), results.Close()) => if err := errors.Join(c.read(results), results.Close()); err != nil { return err }
-	_ = errors.Join(c.read(results), results.Close())
 	return nil
 }

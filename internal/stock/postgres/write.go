@@ -32,7 +32,10 @@ func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 	extra := tx.queueWrite(batch, p)
 	batch.Queue(`COMMIT`)
 	codes := codesOf(p)
-	tx.queueCodes(batch, p, codes)
+	readsCodes := tx.readsCodes(codes)
+	if readsCodes {
+		tx.queueCodes(batch, p, codes)
+	}
 	results := tx.conn.SendBatch(ctx, batch)
 	var pools int64
 	var err error
@@ -45,8 +48,8 @@ func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 	if err == nil {
 		err = tx.committed(results)
 	}
-	if err == nil {
-		err = codes.end(results)
+	if err == nil && readsCodes {
+		err = tx.endWithCodes(ctx, results, codes)
 	} else {
 		err = errors.Join(err, results.Close())
 	}
@@ -56,6 +59,9 @@ func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 	tx.open = false
 	if pools == 0 {
 		return engine.ErrConflict
+	}
+	if tx.preparesCodes && !readsCodes && !codes.isEmpty() {
+		tx.prepareCodes(ctx)
 	}
 	return nil
 }

@@ -140,6 +140,7 @@ func TestedDoubles() []Tested {
 		{Double{"drawsvc-stocks-on-trust", "the service, which stocks units without counting their codes"}, "internal/stock", "TestContract/sqlite/codes_are_stock", nil},
 		{Double{"drawsvc-reads-in-conflict", "the service, whose writes read codes after a conflict too"}, "internal/stock", "TestRoundTripsOfCodes", nil},
 		{Double{"drawsvc-doubts-unread", "the service, which doubts commits whose codes it cannot read"}, "internal/stock", "TestCommitsOutliveTheReadOfCodes", nil},
+		{Double{"drawsvc-prepares-in-write", "the service, whose writes prepare the read of codes before they begin"}, "internal/stock", "TestCommitsOutliveTheReadOfCodes", nil},
 		{Double{"drawsvc-believes-tickets", "the service, which takes the algorithm from the ticket"}, "internal/ticket", "TestReadRefuses", nil},
 	}
 }
