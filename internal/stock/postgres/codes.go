@@ -102,11 +102,12 @@ func (tx *attempt) forgetCodes(ctx context.Context) {
 }
 
 // queueCodes adds the read of the codes to a pipeline, after its COMMIT: the server
-// executes it only if the COMMIT has succeeded. It has the limits of a transaction: it
-// does not wait long for a lock, and the plan that the session keeps finds codes by their
-// key, even if it was made while the table was small.
+// executes it only if the COMMIT has succeeded. The server sends the response to COMMIT at
+// the end of the pipeline, so the whole batch waits for the read, and codesLimits bounds
+// it. With them the plan that the session keeps finds codes by their key, even if it was
+// made while the table was small.
 func (tx *attempt) queueCodes(batch *pgx.Batch, p *urn.Plan, c *writtenCodes) {
-	batch.Queue(tx.limits)
+	batch.Queue(tx.codesLimits)
 	batch.Queue(sqlWrittenCodes, p.PoolID, c.prizes, c.first, c.last, p.To.Mark)
 }
 
@@ -130,9 +131,10 @@ func (c *writtenCodes) read(results pgx.BatchResults) error {
 	return err
 }
 
-// endWithCodes reads the codes after a COMMIT that was acknowledged, and closes the
-// results. An error here does not make the COMMIT doubtful: HandOut reads the codes that
-// are not read here.
+// endWithCodes reads the codes after the response to COMMIT, and closes the results. An
+// error of the read does not make the COMMIT doubtful: HandOut reads the codes that are
+// not read here. But if the connection is lost before the end of the pipeline, the response
+// to COMMIT is lost too, and the COMMIT is in doubt.
 func (tx *attempt) endWithCodes(ctx context.Context, results pgx.BatchResults, c *writtenCodes) error {
 	//double:doubts-unread if errors.Join(c.read(results), results.Close()) != nil { => if err := errors.Join(c.read(results), results.Close()); err != nil { return err
 	if errors.Join(c.read(results), results.Close()) != nil {
