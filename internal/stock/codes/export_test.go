@@ -12,6 +12,6 @@ func (r *Register) PauseBy(pause func(ctx context.Context, d time.Duration)) { r
 const PartMax = partMax
 
 // RestAfter is restAfter.
-func RestAfter(ctx context.Context, took time.Duration, left int) time.Duration {
-	return restAfter(ctx, took, left)
+func RestAfter(ctx context.Context, took, slowest time.Duration, left int) time.Duration {
+	return restAfter(ctx, took, slowest, left)
 }

@@ -12,9 +12,11 @@ const (
 	// restFactor is how many times as long as a part an import rests after it, if pools
 	// have changed meanwhile.
 	restFactor = 3
-	// restShare is the share of the time until a caller's deadline that all rests of an
-	// import may take together.
+	// restShare is the share of the time that an import has to spare before a caller's
+	// deadline that all its rests may take together.
 	restShare = 0.3
+	// partMargin is how many times as long as the slowest part the next parts may take.
+	partMargin = 1.2
 )
 
 // rests are the times between the parts of an import in which it leaves the database to
@@ -24,6 +26,8 @@ type rests struct {
 	// versions is the sum of the pools' versions when it was last read. Every draw
 	// increases it.
 	versions int64
+	// slowest is the time that the slowest part took.
+	slowest time.Duration
 }
 
 // begin reads the versions before the first part.
@@ -50,23 +54,26 @@ func (s *rests) rest(ctx context.Context, took time.Duration, left int) error {
 	if left == 0 {
 		return nil
 	}
+	s.slowest = max(s.slowest, took)
 	before := s.versions
 	var err error
 	if s.versions, err = s.read(ctx); err != nil || s.versions == before {
 		return err
 	}
-	s.register.pause(ctx, restAfter(ctx, took, left))
+	s.register.pause(ctx, restAfter(ctx, took, s.slowest, left))
 	return nil // the next part reports the end of ctx
 }
 
-// restAfter returns how long to rest after a part.
-func restAfter(ctx context.Context, took time.Duration, left int) time.Duration {
+// restAfter returns how long to rest after a part. The rests before a deadline leave time
+// for the parts that follow.
+func restAfter(ctx context.Context, took, slowest time.Duration, left int) time.Duration {
 	rest := took * restFactor
 	if deadline, has := ctx.Deadline(); has {
-		parts := (left + partMax - 1) / partMax
-		rest = min(rest, time.Duration(restShare*float64(time.Until(deadline)))/time.Duration(parts))
+		parts := float64((left + partMax - 1) / partMax)
+		spare := float64(time.Until(deadline)) - parts*partMargin*float64(slowest)
+		rest = min(rest, time.Duration(restShare*spare/parts))
 	}
-	return rest
+	return max(rest, 0)
 }
 
 // pause waits, or until ctx ends.

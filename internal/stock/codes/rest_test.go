@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -22,8 +23,7 @@ func lines(prefix string, n int) *strings.Reader {
 }
 
 // TestImportsRestBesideDraws: an import rests after each of its parts while a pool is
-// drawn from, longer than the part took, and not at all while nobody draws. Before a
-// deadline its rests are short.
+// drawn from, longer than the part took, and not at all while nobody draws.
 func TestImportsRestBesideDraws(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "draws.db"), stock.Options{})
@@ -52,11 +52,36 @@ func TestImportsRestBesideDraws(t *testing.T) {
 	imported("B", func(int, int) { draws() })
 	require.Len(t, pauses, 2, "after each written part but the last")
 	require.Positive(t, min(pauses[0], pauses[1]))
-	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	require.Equal(t, 3*time.Millisecond, codes.RestAfter(soon, time.Millisecond, 3*codes.PartMax))
-	require.LessOrEqual(t, codes.RestAfter(soon, time.Minute, 3*codes.PartMax), time.Second)
-	require.Equal(t, 3*time.Minute, codes.RestAfter(t.Context(), time.Minute, 1))
+	require.Equal(t, 3*time.Millisecond, codes.RestAfter(t.Context(), time.Millisecond, time.Second, 1))
+}
+
+// TestRestsLeaveTimeForTheWork: an import whose work fits into the time until its deadline
+// ends in time, even if it uses nearly all of it. It rests as long as that permits.
+func TestRestsLeaveTimeForTheWork(t *testing.T) {
+	t.Parallel()
+	const parts, deadline = 20, 100 * time.Second
+	for percent, want := range map[time.Duration]time.Duration{20: 20 * time.Second, 50: 8 * time.Second, 80: 0, 95: 0, 99: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			rested, most := time.Duration(0), deadline*percent/100/parts
+			for left := parts - 1; left >= 0; left-- {
+				took := most * time.Duration(left%2+1) / 2 // every second part takes half as long
+				if left == parts-1 {
+					took = most
+				}
+				time.Sleep(took)
+				if left > 0 {
+					rest := codes.RestAfter(ctx, took, most, left*codes.PartMax)
+					require.LessOrEqual(t, rest, 3*took)
+					time.Sleep(rest)
+					rested += rest
+				}
+			}
+			require.NoError(t, ctx.Err(), percent)
+			require.GreaterOrEqual(t, rested, want, percent)
+		})
+	}
 }
 
 // TestImportsSearchOnce: an import searches for each of its codes once, before it writes.
