@@ -89,9 +89,7 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	if i.key, err = r.SealingKey(ctx); err != nil {
 		return draw.ImportedCodes{}, err
 	}
-	if err := i.rests.begin(ctx, r); err != nil {
-		return draw.ImportedCodes{}, err
-	}
+	i.rests.begin(ctx, r)
 	duplicates, err := i.check(ctx)
 	for draw.CodeOf(err) == draw.CodeInvalidRequest && w.Key != "" {
 		// Codes that exist may come from another request with the same key.
@@ -134,9 +132,7 @@ func (i *importing) writeAll(ctx context.Context, progress func(done, total int)
 		if progress != nil {
 			progress(int(i.state.lines), total)
 		}
-		if err := i.rests.rest(ctx, time.Since(begun), total-int(i.state.lines)); err != nil {
-			return err
-		}
+		i.rests.rest(ctx, time.Since(begun), total-int(i.state.lines))
 	}
 	return nil
 }
@@ -205,7 +201,10 @@ func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 	var bad badLines
 	//double:repeats-imports i.file.lines[i.state.lines:] => i.file.lines
 	unwritten := i.file.lines[i.state.lines:]
-	left := 2 * len(unwritten) // each line is checked, and then written
+	left := len(unwritten)
+	if !i.DryRun {
+		left *= 2 // each line is checked, and then written
+	}
 	for part := range slices.Chunk(unwritten, partMax) {
 		begun := time.Now()
 		err := i.register.ledger.SnapshotOn(ctx, i.register.ledger.Engine.ReadBack, func(tx *sql.Tx) error {
@@ -220,13 +219,11 @@ func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 			}
 			return err
 		})
-		if err == nil {
-			left -= len(part)
-			err = i.rests.rest(ctx, time.Since(begun), left)
-		}
 		if err != nil {
 			return 0, err
 		}
+		left -= len(part)
+		i.rests.rest(ctx, time.Since(begun), left)
 	}
 	if i.Skip {
 		return duplicates, nil

@@ -12,6 +12,8 @@ const (
 	// restFactor is how many times as long as a part an import rests after it, if pools
 	// have changed meanwhile.
 	restFactor = 3
+	// restMax is the longest rest.
+	restMax = 5 * time.Second
 	// restShare is the share of the time that an import has to spare before a caller's
 	// deadline that all its rests may take together.
 	restShare = 0.3
@@ -30,11 +32,11 @@ type rests struct {
 	slowest time.Duration
 }
 
-// begin reads the versions before the first part.
-func (s *rests) begin(ctx context.Context, r *Register) (err error) {
+// begin reads the versions before the first part. If that fails, the first part counts as
+// one beside draws.
+func (s *rests) begin(ctx context.Context, r *Register) {
 	s.register = r
-	s.versions, err = s.read(ctx)
-	return err
+	s.versions, _ = s.read(ctx)
 }
 
 func (s *rests) read(ctx context.Context) (versions int64, err error) {
@@ -49,25 +51,24 @@ func (s *rests) read(ctx context.Context) (versions int64, err error) {
 }
 
 // rest rests after a part that took some time, if pools have changed since the last
-// part. left is the number of lines that are still to be checked or written.
-func (s *rests) rest(ctx context.Context, took time.Duration, left int) error {
+// part. left is the number of lines that are still to be checked or written. If the
+// versions cannot be read, it does not rest, because the read decides nothing else. The
+// next part reports the end of ctx.
+func (s *rests) rest(ctx context.Context, took time.Duration, left int) {
 	if left == 0 {
-		return nil
+		return
 	}
 	s.slowest = max(s.slowest, took)
-	before := s.versions
-	var err error
-	if s.versions, err = s.read(ctx); err != nil || s.versions == before {
-		return err
+	if versions, err := s.read(ctx); err == nil && versions != s.versions {
+		s.versions = versions
+		s.register.pause(ctx, restAfter(ctx, took, s.slowest, left))
 	}
-	s.register.pause(ctx, restAfter(ctx, took, s.slowest, left))
-	return nil // the next part reports the end of ctx
 }
 
 // restAfter returns how long to rest after a part. The rests before a deadline leave time
 // for the parts that follow.
 func restAfter(ctx context.Context, took, slowest time.Duration, left int) time.Duration {
-	rest := took * restFactor
+	rest := min(took*restFactor, restMax)
 	if deadline, has := ctx.Deadline(); has {
 		parts := float64((left + partMax - 1) / partMax)
 		spare := float64(time.Until(deadline)) - parts*partMargin*float64(slowest)

@@ -3,6 +3,7 @@ package codes_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,6 +54,7 @@ func TestImportsRestBesideDraws(t *testing.T) {
 	require.Len(t, pauses, 2, "after each written part but the last")
 	require.Positive(t, min(pauses[0], pauses[1]))
 	require.Equal(t, 3*time.Millisecond, codes.RestAfter(t.Context(), time.Millisecond, time.Second, 1))
+	require.Equal(t, 5*time.Second, codes.RestAfter(t.Context(), time.Minute, time.Minute, 1), "no longer than that")
 }
 
 // TestRestsLeaveTimeForTheWork: an import whose work fits into the time until its deadline
@@ -82,6 +84,78 @@ func TestRestsLeaveTimeForTheWork(t *testing.T) {
 			require.GreaterOrEqual(t, rested, want, percent)
 		})
 	}
+}
+
+// TestImportsOutliveTheReadOfVersions: an import that cannot read whether pools are drawn
+// from is made nevertheless, and does not rest.
+func TestImportsOutliveTheReadOfVersions(t *testing.T) {
+	t.Parallel()
+	s := stocktest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "draws.db"), stock.Options{})
+	stocktest.UseSealKeys(t, s, "k1")
+	stocktest.CodedPool(t, s, "p")
+	stocktest.Pool(t, s, "drawn", 100)
+	stocktest.Pool(t, s, "other", 100)
+	pauses := 0
+	s.PauseBy(func(context.Context, time.Duration) { pauses++ })
+	setVersion := func(version int64) {
+		_, err := s.Engine().Write.ExecContext(t.Context(), `UPDATE pools SET version = ? WHERE id <> 'p'`, version)
+		require.NoError(t, err)
+	}
+	imported := func(prefix string, progress func(done, total int)) {
+		wanted := draw.CodeImport{PoolID: "p", PrizeID: "card", Actor: "test"}
+		done, err := s.ImportCodes(t.Context(), wanted, lines(prefix, 2*codes.PartMax), progress)
+		require.NoError(t, err)
+		require.Equal(t, int64(2*codes.PartMax), done.Added)
+	}
+	const tooHigh = math.MaxInt64 // the sum overflows
+	setVersion(tooHigh)
+	imported("A", nil)
+	setVersion(2)
+	imported("B", func(int, int) { setVersion(tooHigh) })
+	require.Zero(t, pauses)
+}
+
+// TestDryRunsRestBetweenParts: a dry run does not rest after its last part, which is
+// followed by no other.
+func TestDryRunsRestBetweenParts(t *testing.T) {
+	t.Parallel()
+	s := stocktest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "draws.db"), stock.Options{})
+	stocktest.UseSealKeys(t, s, "k1")
+	stocktest.CodedPool(t, s, "p")
+	stocktest.Pool(t, s, "drawn", 100)
+	pauses, hasRested := 0, make(chan struct{})
+	increase := func() error {
+		_, err := s.Engine().Write.ExecContext(t.Context(), `UPDATE pools SET version = version + 1 WHERE id = 'drawn'`)
+		return err
+	}
+	s.PauseBy(func(context.Context, time.Duration) {
+		if pauses++; pauses == 1 {
+			close(hasRested)
+		}
+		require.NoError(t, increase())
+	})
+	drawing := make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-hasRested:
+				drawing <- nil
+				return
+			default:
+			}
+			if err := increase(); err != nil {
+				drawing <- err
+				return
+			}
+		}
+	}()
+	for pauses == 0 { // until a draw falls into the first part
+		wanted := draw.CodeImport{PoolID: "p", PrizeID: "card", Actor: "test", DryRun: true}
+		_, err := s.ImportCodes(t.Context(), wanted, lines("A", 2*codes.PartMax), nil)
+		require.NoError(t, err)
+		require.LessOrEqual(t, pauses, 1)
+	}
+	require.NoError(t, <-drawing)
 }
 
 // TestImportsSearchOnce: an import searches for each of its codes once, before it writes.
