@@ -60,12 +60,13 @@ func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Dra
 }
 
 // openSealed unseals the codes that were read with the write of their awards. A code
-// that cannot be unsealed is read again.
+// that cannot be unsealed is read again, because it may have been sealed again since the
+// write. Only that read decides whether the pool's key is missing.
 func (r *Register) openSealed(poolID string, draws []*draw.Draw) {
 	for _, d := range draws {
 		for i := range d.Awards {
 			if a := &d.Awards[i]; isWanted(a) && a.Sealed != nil {
-				a.Code, _ = r.open(poolID, a.PrizeID, sealedCode{keyID: a.Sealed.KeyID, sealed: a.Sealed.Bytes})
+				a.Code, _ = r.unseal(poolID, a.PrizeID, sealedCode{keyID: a.Sealed.KeyID, sealed: a.Sealed.Bytes})
 			}
 		}
 	}
@@ -248,15 +249,23 @@ func (r *Register) checkAll(ctx context.Context, q engine.Querier, poolID string
 // codes. If a check has found the key right, only this code is damaged. Then the pool
 // continues, because one damaged code must not stop it.
 func (r *Register) open(poolID, prizeID string, code sealedCode) (string, error) {
-	if key := r.keys.Ring().Key(code.keyID); key != nil {
-		if text, err := key.Open(codeName(poolID, prizeID), code.sealed); err == nil {
-			return string(text), nil
-		}
+	if text, isOpen := r.unseal(poolID, prizeID, code); isOpen {
+		return text, nil
 	}
 	if o := r.opens.Load(); o == nil || o.ring != r.keys.Ring() || !o.opensAll(o.ring, []string{code.keyID}) {
 		r.noteAway(poolID)
 	}
 	return "", draw.ErrorSealKeyMissing(poolID)
+}
+
+// unseal unseals a code, and reports whether its key is here and right.
+func (r *Register) unseal(poolID, prizeID string, code sealedCode) (text string, isOpen bool) {
+	key := r.keys.Ring().Key(code.keyID)
+	if key == nil {
+		return "", false
+	}
+	opened, err := key.Open(codeName(poolID, prizeID), code.sealed)
+	return string(opened), err == nil
 }
 
 // noteAway records that codes of a pool cannot be unsealed here.
