@@ -197,7 +197,12 @@ func (r *Register) readProofs(ctx context.Context, q engine.Querier, suffix stri
 // SealingKey returns the key under which to seal. It ensures that the database contains
 // the key's proof. Error: CodeSealKeyMissing if the key is absent, or has other bytes.
 func (r *Register) SealingKey(ctx context.Context) (*seal.Key, error) {
-	key := r.keys.Ring().First()
+	return r.sealingKey(ctx, r.keys.Ring())
+}
+
+// sealingKey is SealingKey for the keys of a ring.
+func (r *Register) sealingKey(ctx context.Context, ring *seal.Ring) (*seal.Key, error) {
+	key := ring.First()
 	if key == nil {
 		return nil, draw.Errorf(draw.CodeSealKeyMissing, "no seal key is configured here: name its file with --seal-keys")
 	}
