@@ -3,6 +3,7 @@ package stock_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -69,6 +70,17 @@ SELECT pools.id, %d + n, pools.created_at, 'stock', '{"prize":"prize-100000","de
 			require.Len(t, found, 100)
 		})
 		require.LessOrEqual(t, read, readMax(100), "%+v", page)
+	}
+	for _, page := range []draw.AgendaPage{
+		{Kind: draw.ItemMoment}, {PrizeID: "gold"}, {To: time.Unix(0, 0)}, {From: time.Now().AddDate(1, 0, 0)},
+	} {
+		page.Part, page.After, page.Limit = draw.AgendaDone, 100, 100
+		read := m.count(t, s, func() {
+			found, err := s.AgendaPart(t.Context(), "many", page)
+			require.NoError(t, err)
+			require.Empty(t, found)
+		})
+		require.LessOrEqual(t, read, readMax(100), "a filter must not read on into open items: %+v", page)
 	}
 	if m.dialect == "sqlite" { // a page of the file contains many items
 		return

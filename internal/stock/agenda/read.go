@@ -115,9 +115,11 @@ func (p *Planner) doneItems(ctx context.Context, tx *sql.Tx, poolID string, page
 	if page.Kind != "" {
 		query = query.Where(squirrel.Eq{"what": string(page.Kind)})
 	}
-	if after == nil {
+	isFiltered := page.Kind != "" || page.PrizeID != "" || !page.From.IsZero() || !page.To.IsZero()
+	if after == nil || isFiltered { // the duration must not depend on which hidden items a filter selects
 		query = query.Where(squirrel.Gt{"done": 0})
-	} else { // with both bounds MariaDB reads the key from its end
+	}
+	if after != nil { // with both bounds MariaDB reads all of them, so a page without a filter has one
 		query = query.Where(squirrel.Lt{"done": after.Done})
 	}
 	items, err := ledger.SelectAll(ctx, tx, query.OrderBy("done DESC").Limit(uint64(page.Limit)), scanDoneItem) //nolint:gosec // checked by the caller
