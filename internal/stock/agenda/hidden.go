@@ -113,15 +113,25 @@ func addLine(lines []draw.Item, line draw.Item) []draw.Item {
 // checkVisible returns an error if an item is open and hidden: removing it would reveal
 // its content.
 func (p *Planner) checkVisible(ctx context.Context, q engine.Querier, poolID string, number int64) error {
+	version, err := p.hiddenIn(ctx, q, poolID, number)
+	if err == nil && version > 0 {
+		err = draw.Errorf(draw.CodeInvalidRequest, "item %d is hidden until it is done; remove all that was planned with it, as version %d", number, version)
+	}
+	return err
+}
+
+// hiddenIn returns the version that planned an item as a hidden one, 0 for none. The item
+// may be done or removed.
+func (p *Planner) hiddenIn(ctx context.Context, q engine.Querier, poolID string, number int64) (version int64, err error) {
 	if p.ledger.Engine.Lacks(engine.PartMoments) {
-		return nil
+		return 0, nil
 	}
 	of, err := ledger.SelectAll(ctx, q, p.ledger.SelectFrom("hidden_items", "version").Where(squirrel.Eq{"pool_id": poolID}).
 		Where(squirrel.LtOrEq{"first_item": number}).Where(squirrel.GtOrEq{"last_item": number}), ledger.ScanInt)
-	if err == nil && len(of) > 0 {
-		err = draw.Errorf(draw.CodeInvalidRequest, "item %d is hidden until it is done; remove all that was planned with it, as version %d", number, of[0])
+	if err != nil || len(of) == 0 {
+		return 0, err
 	}
-	return err
+	return of[0], nil
 }
 
 // RemovePlanned removes, by a change, the open items that the change of a version

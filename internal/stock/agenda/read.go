@@ -102,8 +102,15 @@ func (p *Planner) itemBefore(ctx context.Context, tx *sql.Tx, poolID string, pag
 	if err != nil {
 		return nil, err
 	}
-	isSecret := page.WithoutStock && len(found) > 0 && found[0].Kind == draw.ItemStock && found[0].Done <= 0 // its place reveals its time
-	if len(found) == 0 || isSecret || page.Part == draw.AgendaDone && found[0].Done <= 0 {
+	isUsable := len(found) > 0
+	if isUsable && found[0].Done <= 0 { // its place reveals its time, also when it was removed: its list may be planned again
+		list, err := p.hiddenIn(ctx, tx, poolID, page.After)
+		if err != nil {
+			return nil, err
+		}
+		isUsable = page.Part != draw.AgendaDone && list == 0 && !(page.WithoutStock && found[0].Kind == draw.ItemStock)
+	}
+	if !isUsable {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "after is %d, and no such item is %s", page.After, page.Part)
 	}
 	return &found[0], nil

@@ -66,6 +66,14 @@ func testAgendaParts(t *testing.T, s *stock.Store) {
 		_, err := s.AgendaPart(ctx, "p", wrong)
 		code(t, draw.CodeInvalidRequest, err)
 	}
+	momentAsCursor := draw.AgendaPage{Part: draw.AgendaDue, After: list.First + 1, Limit: 1}
+	_, err = s.RemovePlanned(ctx, "p", list.Version, "cleo")
+	require.NoError(t, err)
+	_, err = s.AgendaPart(ctx, "p", momentAsCursor)
+	code(t, draw.CodeInvalidRequest, err) // what follows would reveal the time of a moment that may be planned again
+	after, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaDue, After: list.First, Limit: 1})
+	require.NoError(t, err, "the visible item of the same list")
+	require.Equal(t, int64(1), after[0].Number)
 	_, err = s.AgendaPart(ctx, "q", draw.AgendaPage{Part: draw.AgendaDue, Limit: 1})
 	code(t, draw.CodePoolNotFound, err)
 }
