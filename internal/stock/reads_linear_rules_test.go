@@ -2,6 +2,7 @@ package stock_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ ORDER BY t.user_id, t.what, t.seq LIMIT 100`
 // double orders open items without the key.
 func partsOfAgenda(t *testing.T, m metered, s *stock.Store) {
 	_, err := s.LockDB().ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO agenda (pool_id, item, at, what, body, actor)
-SELECT pools.id, %d + n, pools.created_at, 'stock', '{"prize":"prize-100000","delta":1,"reason":"r"}', 'test' FROM (%s) AS numbers, pools WHERE pools.id = 'many'`, m.fresh+1, numbers(m.fresh)))
+SELECT pools.id, %d + n, pools.created_at, 'stock', '{"prize":"prize-100000","delta":1,"reason":"r"}', 'test' FROM (%s) AS numbers, pools WHERE pools.id = 'many' AND n < %d`, m.fresh+1, numbers(m.fresh), m.fresh))
 	require.NoError(t, err)
 	for _, page := range []draw.AgendaPage{
 		{Part: draw.AgendaDue, Limit: 100}, {Part: draw.AgendaDue, Kind: draw.ItemStock, Limit: 100},
@@ -82,6 +83,7 @@ SELECT pools.id, %d + n, pools.created_at, 'stock', '{"prize":"prize-100000","de
 		})
 		require.LessOrEqual(t, read, readMax(100), "a filter must not read on into open items: %+v", page)
 	}
+	sumsOfAgenda(t, m, s)
 	if m.dialect == "sqlite" { // a page of the file contains many items
 		return
 	}
@@ -89,6 +91,39 @@ SELECT pools.id, %d + n, pools.created_at, 'stock', '{"prize":"prize-100000","de
 		require.NoError(t, m.drain(t.Context(), s.Engine().Read, `SELECT item FROM agenda WHERE pool_id = ? AND done = 0 ORDER BY actor, item LIMIT 100`, "many"))
 	})
 	require.Greater(t, read, readMax(100), "it must break the bound, or that bounds nothing")
+}
+
+// sumsOfAgenda bounds how much is read to sum a large agenda up that has many hidden lists.
+// The broken double asks for each open item whether a list contains it.
+func sumsOfAgenda(t *testing.T, m metered, s *stock.Store) {
+	const lists = 200
+	each := m.fresh / lists // every second of them is hidden
+	_, err := s.LockDB().ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO hidden_items (pool_id, version, first_item, last_item, moments, sha256)
+SELECT pools.id, %[1]d + n, %[1]d + n * %[2]d, %[1]d + n * %[2]d + %[3]d, n < 0, '%[4]s' FROM (%[5]s) AS numbers, pools WHERE pools.id = 'many' AND n < %[6]d`,
+		m.fresh+1, each, each/2-1, strings.Repeat("a", 64), numbers(lists), lists))
+	require.NoError(t, err)
+	read := m.count(t, s, func() {
+		sums, err := s.AgendaSums(t.Context(), "many", []time.Time{time.Unix(0, 0)}, false)
+		require.NoError(t, err)
+		require.EqualValues(t, m.fresh/2, sums.Sums[0].Planned)
+	})
+	t.Logf("read %d to sum %d items up", read, 2*m.fresh)
+	require.LessOrEqual(t, read, readMax(2*m.fresh), "sums")
+	read = m.count(t, s, func() {
+		moves, err := s.OpenMoves(t.Context(), "many")
+		require.NoError(t, err)
+		require.EqualValues(t, m.fresh/2, moves)
+	})
+	t.Logf("read %d to count %d open moves", read, m.fresh)
+	require.LessOrEqual(t, read, readMax(m.fresh), "open moves")
+	if m.dialect == "sqlite" { // a page of the file contains many items
+		return
+	}
+	read = m.count(t, s, func() {
+		require.NoError(t, m.drain(t.Context(), s.Engine().Read, `SELECT COUNT(*) FROM agenda WHERE pool_id = ? AND done = 0
+AND NOT EXISTS (SELECT 1 FROM hidden_items AS h WHERE h.pool_id = agenda.pool_id AND agenda.item BETWEEN h.first_item AND h.last_item)`, "many"))
+	})
+	require.Greater(t, read, readMax(m.fresh), "it must break the bound, or that bounds nothing")
 }
 
 // fillRuled is fillPool for a pool in which an item of the agenda has planned each move,

@@ -11,7 +11,6 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
 
@@ -19,7 +18,7 @@ import (
 // not removed.
 type Source struct {
 	items  []draw.Item
-	hidden []hiddenRange
+	hidden []itemRange
 }
 
 // Rules returns the planned rules, in the order of their items, done or not.
@@ -99,27 +98,9 @@ func bodiesOf(items []draw.Item) (all []any) {
 	return all
 }
 
-// hiddenRange is a range of items that are or were hidden, with the span of their times.
-type hiddenRange struct {
-	version, first, last int64
-	from, to             time.Time
-}
-
-func (p *Planner) hiddenRanges(ctx context.Context, tx *sql.Tx, poolID string) ([]hiddenRange, error) {
-	if p.ledger.Engine.Lacks(engine.PartMoments) {
-		return nil, nil
-	}
-	query := p.ledger.SelectFrom("hidden_items", "version", "first_item", "last_item", "begins_at", "ends_at").
-		Where(squirrel.Eq{"pool_id": poolID}).OrderBy("version")
-	return ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (r hiddenRange, err error) {
-		err = row.Scan(&r.version, &r.first, &r.last, engine.ScanTime(&r.from), engine.ScanTime(&r.to))
-		return r, err
-	})
-}
-
 // copying sorts the items of an agenda by the way in which they are copied.
 type copying struct {
-	hidden []hiddenRange
+	hidden []itemRange
 	shift  func(time.Time) time.Time
 	// single holds states and rules. moves holds the moves that were never hidden.
 	single, moves []draw.Item
@@ -160,7 +141,7 @@ func (c *copying) add(item draw.Item) {
 }
 
 // spread adds the units of a hidden item to the entry of its list, prize and reason.
-func (c *copying) spread(r hiddenRange, item *draw.Item) {
+func (c *copying) spread(r itemRange, item *draw.Item) {
 	for i := range c.spreads {
 		if s := &c.spreads[i]; s.version == r.version && s.PrizeID == item.Stock.PrizeID && s.Reason == item.Stock.Reason {
 			s.Units += item.Stock.Delta

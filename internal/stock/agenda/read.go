@@ -83,13 +83,29 @@ func (p *Planner) AgendaPart(ctx context.Context, poolID string, page draw.Agend
 // Errors: CodePoolNotFound, and those of the store.
 func (p *Planner) OpenMoves(ctx context.Context, poolID string) (n int64, err error) {
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		found, err := ledger.SelectAll(ctx, tx, p.visible(p.openItems("COUNT(*)", poolID, draw.ItemStock)), ledger.ScanInt)
-		if err == nil {
-			n = found[0]
-		}
+		n, err = p.openMoves(ctx, tx, poolID)
 		return err
 	})
 	return n, err
+}
+
+func (p *Planner) openMoves(ctx context.Context, tx *sql.Tx, poolID string) (int64, error) {
+	hidden, err := p.hiddenRanges(ctx, tx, poolID)
+	if err != nil {
+		return 0, err
+	}
+	moves, err := ledger.SelectAll(ctx, tx, p.openItems("COUNT(*)", poolID, draw.ItemStock), ledger.ScanInt)
+	if err != nil {
+		return 0, err
+	}
+	for _, query := range openIn(p.ledger.Builder().Select("COUNT(*)").Where(squirrel.Eq{"agenda.what": string(draw.ItemStock)}), poolID, hidden) {
+		found, err := ledger.SelectAll(ctx, tx, query, ledger.ScanInt)
+		if err != nil {
+			return 0, err
+		}
+		moves[0] -= found[0]
+	}
+	return moves[0], nil
 }
 
 // itemBefore returns the last item of the page before, nil for the first page.

@@ -17,9 +17,9 @@ import (
 )
 
 // AgendaSums returns the units that a pool's agenda releases, by prize and by the spans
-// between the given times, which are in order. The database adds them up, so that an agenda
-// of 100,000 items is as few rows as a small one. withoutStock leaves open moves of stock
-// out. Errors: CodePoolNotFound, and those of the store.
+// between the given times, which are in order. The database reads every item and adds the
+// units up: it returns one row for each span and each different body. withoutStock leaves
+// open moves of stock out. Errors: CodePoolNotFound, and those of the store.
 func (p *Planner) AgendaSums(ctx context.Context, poolID string, times []time.Time, withoutStock bool) (sums draw.AgendaSums, err error) {
 	span, values := "0", make([]any, len(times))
 	if len(times) > 0 {
@@ -35,26 +35,33 @@ func (p *Planner) AgendaSums(ctx context.Context, poolID string, times []time.Ti
 	columns := []string{"agenda.what", "agenda.body", "CASE WHEN done > 0 THEN 1 ELSE 0 END AS is_done", "COUNT(*)", "MIN(agenda.at)", "MAX(agenda.at)"}
 	of := p.ledger.Builder().Select().Column(squirrel.Expr(span+" AS span", values...)).Columns(columns...).
 		Where(squirrel.Eq{"agenda.pool_id": poolID}).GroupBy("span", "agenda.what", "agenda.body", "is_done")
-	all := p.visible(of.From("agenda").Where(squirrel.GtOrEq{"done": 0}))
+	done, open := of.From("agenda").Where(squirrel.Gt{"done": 0}), of
 	if withoutStock {
-		all = all.Where("NOT (done = 0 AND agenda.what = 'stock')")
+		open = open.Where(squirrel.NotEq{"agenda.what": string(draw.ItemStock)})
 	}
 	failed := of.From("changes AS c JOIN agenda ON agenda.pool_id = c.pool_id AND agenda.done = c.version").
 		Where(squirrel.Eq{"c.pool_id": poolID, "c.what": string(draw.WhatAgenda)})
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		adding := adder{at: map[sumKey]int{}}
-		_, err := ledger.SelectAll(ctx, tx, all, adding.scan(func(s *draw.AgendaSum, isDone bool, items, units int64) {
-			if s.Items += items; isDone {
-				s.Done += units
-			} else {
-				s.Planned += units
-			}
-		}))
-		if err == nil {
-			_, err = ledger.SelectAll(ctx, tx, failed, adding.scan(func(s *draw.AgendaSum, _ bool, _, units int64) {
-				s.Done, s.Failed = s.Done-units, s.Failed+units
-			}))
+		hidden, err := p.hiddenRanges(ctx, tx, poolID)
+		if err != nil {
+			return err
 		}
+		adding := adder{at: map[sumKey]int{}}
+		for _, query := range append(openIn(open, poolID, between(hidden)), done) {
+			_, err := ledger.SelectAll(ctx, tx, query, adding.scan(func(s *draw.AgendaSum, isDone bool, items, units int64) {
+				if s.Items += items; isDone {
+					s.Done += units
+				} else {
+					s.Planned += units
+				}
+			}))
+			if err != nil {
+				return err
+			}
+		}
+		_, err = ledger.SelectAll(ctx, tx, failed, adding.scan(func(s *draw.AgendaSum, _ bool, _, units int64) {
+			s.Done, s.Failed = s.Done-units, s.Failed+units
+		}))
 		sums = adding.sums
 		slices.SortFunc(sums.Sums, func(a, b draw.AgendaSum) int {
 			return cmp.Or(cmp.Compare(a.Span, b.Span), cmp.Compare(a.PrizeID, b.PrizeID))
