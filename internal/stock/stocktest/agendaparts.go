@@ -1,6 +1,7 @@
 package stocktest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -76,6 +77,58 @@ func testAgendaParts(t *testing.T, s *stock.Store) {
 	require.Equal(t, int64(1), after[0].Number)
 	_, err = s.AgendaPart(ctx, "q", draw.AgendaPage{Part: draw.AgendaDue, Limit: 1})
 	code(t, draw.CodePoolNotFound, err)
+}
+
+// testAgendaSumsHide: hidden items change neither the sums of any hour nor the times of the
+// first and last item, wherever their lists lie among visible items.
+func testAgendaSumsHide(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	noon := s.Now().Add(24 * time.Hour).Truncate(time.Hour)
+	var hours []time.Time
+	for h := range 24 {
+		hours = append(hours, noon.Add(time.Duration(h-12)*time.Hour))
+	}
+	read := func() (all [2]draw.AgendaSums, moves int64) {
+		for i := range all {
+			sums, err := s.AgendaSums(ctx, "p", hours, i == 1)
+			require.NoError(t, err)
+			all[i] = utc(sums)
+		}
+		moves, err := s.OpenMoves(ctx, "p")
+		require.NoError(t, err)
+		return all, moves
+	}
+	hide := func() {
+		before, movesBefore := read()
+		_, err := s.SpreadAgenda(ctx, "p", draw.Spread{PrizeID: "gold", Units: 30, From: noon.Add(-10 * time.Hour), To: noon.Add(10 * time.Hour), Reason: "planned"}, "", "ben")
+		require.NoError(t, err)
+		_, err = s.PlanItems(ctx, "p", []draw.Item{MomentAt(noon.Add(-9*time.Hour), "gold"), MomentAt(noon.Add(9*time.Hour), "gold")}, "salt", "ben")
+		require.NoError(t, err)
+		after, movesAfter := read()
+		require.Equal(t, before, after)
+		require.Equal(t, movesBefore, movesAfter)
+	}
+	hide()
+	for _, h := range []time.Duration{-2, 2} {
+		PlanAll(t, s, "p", StockAt(noon.Add(h*time.Hour), "gold", 3), StateAt(noon.Add(2*h*time.Hour), draw.StateOpen))
+		hide()
+	}
+	sums, moves := read()
+	require.EqualValues(t, 2, moves)
+	first, last := noon.Add(-4*time.Hour).UTC(), noon.Add(4*time.Hour).UTC()
+	require.Equal(t, draw.AgendaSums{First: first, Last: last}, sums[1])
+	visible := draw.AgendaSums{First: first, Last: last, Sums: []draw.AgendaSum{{Span: 11, PrizeID: "gold", Items: 1, Planned: 3}, {Span: 15, PrizeID: "gold", Items: 1, Planned: 3}}}
+	require.Equal(t, visible, sums[0])
+
+	later := PlanAll(t, s, "p", StockAt(noon.Add(-6*time.Hour), "gold", 5), StockAt(noon.Add(6*time.Hour), "gold", 6))
+	ExecAll(t, s, []string{
+		fmt.Sprintf(`UPDATE agenda SET body = '{"of":"gold","parts":2}' WHERE pool_id = 'p' AND item = %d`, later[0]),
+		fmt.Sprintf(`UPDATE agenda SET body = '{"prize":"gold","delta":6,"reason":"r","parts":2}' WHERE pool_id = 'p' AND item = %d`, later[1]),
+	})
+	sums, _ = read()
+	visible.First, visible.Last = noon.Add(-6*time.Hour).UTC(), noon.Add(6*time.Hour).UTC()
+	require.Equal(t, visible, sums[0], "the items of a later release have times, and no units that this one understands")
 }
 
 // utc returns sums with times in UTC.

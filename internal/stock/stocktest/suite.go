@@ -119,6 +119,7 @@ func agendaTests() part {
 	return part{
 		"agenda":                testAgendaPlan,
 		"agenda by part":        testAgendaParts,
+		"agenda sums hide":      testAgendaSumsHide,
 		"agenda of 0.1.0":       testBlankTexts,
 		"agenda once":           testAgendaOnce,
 		"agenda runs":           testAgendaRuns,
