@@ -18,7 +18,7 @@ import (
 
 // AgendaSums returns the units that a pool's agenda releases, by prize and by the spans
 // between the given times, which are in order. The database reads every item and adds the
-// units up: it returns one row for each span and each different body. withoutStock leaves
+// units up: it returns one row for each span and each different plan. withoutStock leaves
 // open moves of stock out. Errors: CodePoolNotFound, and those of the store.
 func (p *Planner) AgendaSums(ctx context.Context, poolID string, times []time.Time, withoutStock bool) (sums draw.AgendaSums, err error) {
 	span, values := "0", make([]any, len(times))
@@ -32,9 +32,10 @@ func (p *Planner) AgendaSums(ctx context.Context, poolID string, times []time.Ti
 		}
 		span = fmt.Sprintf("CASE %s ELSE %d END", strings.Join(cases, " "), len(times))
 	}
-	columns := []string{"agenda.what", "agenda.body", "CASE WHEN done > 0 THEN 1 ELSE 0 END AS is_done", "COUNT(*)", "MIN(agenda.at)", "MAX(agenda.at)"}
+	const plan = "CASE WHEN agenda.what IN ('stock', 'moment') THEN agenda.body ELSE '' END AS plan"
+	columns := []string{"agenda.what", plan, "CASE WHEN done > 0 THEN 1 ELSE 0 END AS is_done", "COUNT(*)", "MIN(agenda.at)", "MAX(agenda.at)"}
 	of := p.ledger.Builder().Select().Column(squirrel.Expr(span+" AS span", values...)).Columns(columns...).
-		Where(squirrel.Eq{"agenda.pool_id": poolID}).GroupBy("span", "agenda.what", "agenda.body", "is_done")
+		Where(squirrel.Eq{"agenda.pool_id": poolID}).GroupBy("span", "agenda.what", "plan", "is_done")
 	done, open := of.From("agenda").Where(squirrel.Gt{"done": 0}), of
 	if withoutStock {
 		open = open.Where(squirrel.NotEq{"agenda.what": string(draw.ItemStock)})
