@@ -169,10 +169,10 @@ type AgendaSum struct {
 }
 
 // ShowAgendaSums shows sums, and how many moves are not among them.
-func ShowAgendaSums(s *draw.AgendaSums, hidden int64) AgendaSums {
+func ShowAgendaSums(s *draw.AgendaSums) AgendaSums {
 	return AgendaSums{ShowTimeOrNull(s.First), ShowTimeOrNull(s.Last), ShowEach(s.Sums, func(s *draw.AgendaSum) AgendaSum {
 		return AgendaSum{s.Span, s.PrizeID, s.Items, s.Planned, s.Done, s.Failed}
-	}), hidden}
+	}), s.Omitted}
 }
 
 // NewItem is the body of POST …/agenda: at, and one of state, rules, moment, or prize

@@ -76,6 +76,8 @@ type AgendaSums struct {
 	// First and Last are the times of the first and of the last item, zero for none.
 	First, Last time.Time
 	Sums        []AgendaSum
+	// Omitted is the number of open moves of stock that were left out.
+	Omitted int64
 }
 
 // AgendaSum is the sum over the items of a prize between two times.

@@ -28,22 +28,19 @@ func (s *Server) agenda(ctx context.Context, c call) (api.Agenda, error) {
 	if err != nil {
 		return api.Agenda{}, err
 	}
-	read := func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Item, error) {
+	var omitted int64
+	read := func(ctx context.Context, poolID string, after int64, limit int) (items []draw.Item, err error) {
 		if wanted.Part == "" {
 			return s.Store.Agenda(ctx, poolID, after, limit, open)
 		}
 		wanted.After, wanted.Limit = after, limit
-		return s.Store.AgendaPart(ctx, poolID, wanted)
+		items, omitted, err = s.Store.AgendaPart(ctx, poolID, wanted)
+		return items, err
 	}
 	found, end, err := readPage(ctx, c, "pool", read, func(i *draw.Item) int64 { return i.Number })
 	all := len(found)
 	found = c.visibleItems(found)
-	hidden := all - len(found)
-	if err == nil && wanted.WithoutStock && wanted.After == 0 {
-		var moves int64
-		moves, err = s.Store.OpenMoves(ctx, c.param("pool"))
-		hidden = int(moves)
-	}
+	hidden := all - len(found) + int(omitted) // a part was already read without open moves
 	return api.Agenda{Items: api.ShowEach(found, api.ShowLine), Hidden: hidden, End: end}, err
 }
 
@@ -98,16 +95,8 @@ func (s *Server) agendaSums(ctx context.Context, c call) (api.AgendaSums, error)
 			times = append(times, at)
 		}
 	}
-	withoutStock := c.caller.Role != access.Admin
-	sums, err := s.Store.AgendaSums(ctx, c.param("pool"), times, withoutStock)
-	if err != nil {
-		return api.AgendaSums{}, err
-	}
-	var hidden int64
-	if withoutStock {
-		hidden, err = s.Store.OpenMoves(ctx, c.param("pool"))
-	}
-	return api.ShowAgendaSums(&sums, hidden), err
+	sums, err := s.Store.AgendaSums(ctx, c.param("pool"), times, c.caller.Role != access.Admin)
+	return api.ShowAgendaSums(&sums), err
 }
 
 // planItem answers POST /admin/pools/{pool}/agenda. A moment, which is hidden, gets the

@@ -45,8 +45,11 @@ func (f fakeStore) Agenda(_ context.Context, poolID string, after int64, limit i
 	return items[min(int(after), len(items)):min(int(after)+limit, len(items))], f.note(planned{pool: poolID, after: after, limit: limit, open: open})
 }
 
-func (f fakeStore) AgendaPart(_ context.Context, poolID string, page draw.AgendaPage) ([]draw.Item, error) {
-	items := slices.DeleteFunc(fakeItems(), func(i draw.Item) bool {
+func (f fakeStore) AgendaPart(_ context.Context, poolID string, page draw.AgendaPage) (items []draw.Item, omitted int64, err error) {
+	if page.WithoutStock && page.After == 0 {
+		omitted = 77
+	}
+	items = slices.DeleteFunc(fakeItems(), func(i draw.Item) bool {
 		part := draw.AgendaDue
 		switch {
 		case i.Hidden != nil:
@@ -56,7 +59,7 @@ func (f fakeStore) AgendaPart(_ context.Context, poolID string, page draw.Agenda
 		}
 		return part != page.Part || page.Kind != "" && i.Kind != page.Kind || page.WithoutStock && i.Kind == draw.ItemStock
 	})
-	return items, f.note(partRead{poolID, page})
+	return items, omitted, f.note(partRead{poolID, page})
 }
 
 // partRead is a call of the fake store's AgendaPart.
@@ -66,12 +69,14 @@ type partRead struct {
 }
 
 func (f fakeStore) AgendaSums(_ context.Context, poolID string, times []time.Time, withoutStock bool) (draw.AgendaSums, error) {
-	return draw.AgendaSums{First: at, Last: at.Add(time.Hour), Sums: []draw.AgendaSum{
+	var omitted int64
+	if withoutStock {
+		omitted = 77
+	}
+	return draw.AgendaSums{First: at, Last: at.Add(time.Hour), Omitted: omitted, Sums: []draw.AgendaSum{
 		{Span: 0, PrizeID: "gold", Items: 3, Planned: 5, Done: 2, Failed: 1}, {Span: 2, PrizeID: "pin", Items: 1, Planned: -4},
 	}}, f.note([]any{poolID, times, withoutStock})
 }
-
-func (f fakeStore) OpenMoves(_ context.Context, poolID string) (int64, error) { return 77, nil }
 
 func (f fakeStore) Opening(_ context.Context, poolID string) (opens, closes time.Time, err error) {
 	return at, time.Time{}, f.note(planned{pool: poolID})

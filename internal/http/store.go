@@ -178,13 +178,12 @@ type Agendas interface {
 
 // AgendaParts reads parts of the agendas of pools.
 type AgendaParts interface {
-	// AgendaPart returns a page of a part of an agenda, in the order of that part.
-	AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) ([]draw.Item, error)
+	// AgendaPart returns a page of a part of an agenda, in the order of that part. If the
+	// first page leaves open moves of stock out, omitted is their number.
+	AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) (items []draw.Item, omitted int64, err error)
 	// AgendaSums returns the units that an agenda releases, by prize and by the spans between
 	// times. withoutStock leaves open moves of stock out.
 	AgendaSums(ctx context.Context, poolID string, times []time.Time, withoutStock bool) (draw.AgendaSums, error)
-	// OpenMoves returns the number of open moves of stock that are not hidden.
-	OpenMoves(ctx context.Context, poolID string) (int64, error)
 }
 
 // Planner changes the agendas of pools.

@@ -66,7 +66,7 @@ SELECT pools.id, %d + n, pools.created_at, 'stock', '{"prize":"prize-100000","de
 		{Part: draw.AgendaDone, Limit: 100}, {Part: draw.AgendaDone, After: int64(m.fresh / 2), Limit: 100},
 	} {
 		read := m.count(t, s, func() {
-			found, err := s.AgendaPart(t.Context(), "many", page)
+			found, _, err := s.AgendaPart(t.Context(), "many", page)
 			require.NoError(t, err)
 			require.Len(t, found, 100)
 		})
@@ -77,7 +77,7 @@ SELECT pools.id, %d + n, pools.created_at, 'stock', '{"prize":"prize-100000","de
 	} {
 		page.Part, page.After, page.Limit = draw.AgendaDone, 100, 100
 		read := m.count(t, s, func() {
-			found, err := s.AgendaPart(t.Context(), "many", page)
+			found, _, err := s.AgendaPart(t.Context(), "many", page)
 			require.NoError(t, err)
 			require.Empty(t, found)
 		})
@@ -110,7 +110,7 @@ SELECT pools.id, %[1]d + n, %[1]d + n * %[2]d, %[1]d + n * %[2]d + %[3]d, n < 0,
 	t.Logf("read %d to sum %d items up", read, 2*m.fresh)
 	require.LessOrEqual(t, read, readMax(2*m.fresh), "sums")
 	read = m.count(t, s, func() {
-		moves, err := s.OpenMoves(t.Context(), "many")
+		_, moves, err := s.AgendaPart(t.Context(), "many", draw.AgendaPage{Part: draw.AgendaDue, WithoutStock: true, Limit: 100})
 		require.NoError(t, err)
 		require.EqualValues(t, m.fresh/2, moves)
 	})

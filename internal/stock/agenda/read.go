@@ -54,11 +54,13 @@ func (p *Planner) visible(query squirrel.SelectBuilder) squirrel.SelectBuilder {
 	return query.Where("NOT (" + isHidden + ")")
 }
 
-// AgendaPart returns a page of a part of a pool's agenda, in the order of that part. Keys
-// find its rows: it reads no more visible items than it returns. Errors:
-// CodePoolNotFound, CodeInvalidRequest if no item of that part has the number After, and
-// those of the store.
-func (p *Planner) AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) (items []draw.Item, err error) {
+// AgendaPart returns a page of a part of a pool's agenda, in the order of that part. If the
+// first page leaves open moves of stock out, omitted is their number. A key orders the rows
+// of a page, so it does not read all items. But it reads those that its filter drops, and
+// the hidden moves that are due before its last item. For each open item it also reads the
+// pool's hidden lists, and the part of hidden items is read whole. Errors: CodePoolNotFound,
+// CodeInvalidRequest if no item of that part has the number After, and those of the store.
+func (p *Planner) AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) (items []draw.Item, omitted int64, err error) {
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		if page.Part == draw.AgendaHidden {
 			items, err = p.hiddenLines(ctx, tx, poolID, page.After)
@@ -73,22 +75,16 @@ func (p *Planner) AgendaPart(ctx context.Context, poolID string, page draw.Agend
 			items, err = p.doneItems(ctx, tx, poolID, page, after)
 			return err
 		}
-		items, err = p.openByTime(ctx, tx, poolID, page, after)
+		if items, err = p.openByTime(ctx, tx, poolID, page, after); err != nil || !page.WithoutStock || after != nil {
+			return err
+		}
+		omitted, err = p.openMoves(ctx, tx, poolID)
 		return err
 	})
-	return items[:min(len(items), page.Limit)], err
+	return items[:min(len(items), page.Limit)], omitted, err
 }
 
-// OpenMoves returns the number of open moves of stock of a pool that are not hidden.
-// Errors: CodePoolNotFound, and those of the store.
-func (p *Planner) OpenMoves(ctx context.Context, poolID string) (n int64, err error) {
-	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		n, err = p.openMoves(ctx, tx, poolID)
-		return err
-	})
-	return n, err
-}
-
+// openMoves returns the number of open moves of stock of a pool that are not hidden.
 func (p *Planner) openMoves(ctx context.Context, tx *sql.Tx, poolID string) (int64, error) {
 	hidden, err := p.hiddenRanges(ctx, tx, poolID)
 	if err != nil {

@@ -64,6 +64,9 @@ func (p *Planner) AgendaSums(ctx context.Context, poolID string, times []time.Ti
 			s.Done, s.Failed = s.Done-units, s.Failed+units
 		}))
 		sums = adding.sums
+		if err == nil && withoutStock {
+			sums.Omitted, err = p.openMoves(ctx, tx, poolID)
+		}
 		slices.SortFunc(sums.Sums, func(a, b draw.AgendaSum) int {
 			return cmp.Or(cmp.Compare(a.Span, b.Span), cmp.Compare(a.PrizeID, b.PrizeID))
 		})

@@ -204,7 +204,7 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 	sums, err := s.AgendaSums(ctx, "p", nil, true)
 	require.NoError(t, err)
 	require.Equal(t, []draw.AgendaSum{{PrizeID: "gold", Items: 5, Done: 5 + 7 - 2, Failed: -1 - 100}}, sums.Sums)
-	done, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaDone, Limit: 10})
+	done, _, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaDone, Limit: 10})
 	require.NoError(t, err)
 	for _, item := range done {
 		require.Equal(t, why[item.Number], item.Failed, "item %d", item.Number)
