@@ -35,8 +35,8 @@ const (
 type importing struct {
 	register *Register
 	draw.CodeImport
-	// ring are the keys under which codes are searched. key is the first of them, which
-	// seals.
+	// ring are the keys that open the progress of an import, and under which codes are
+	// searched. key is the first of them, which seals.
 	ring *seal.Ring
 	key  *seal.Key
 	// keyMark and fileMark are the marks of the key and of the file, which the database
@@ -78,7 +78,7 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	if err != nil {
 		return draw.ImportedCodes{}, err
 	}
-	i := &importing{register: r, CodeImport: w, file: read}
+	i := &importing{register: r, CodeImport: w, ring: r.keys.Ring(), file: read}
 	i.salt = i.newSalt()
 	i.state = i.begun()
 	if i.Key != "" {
@@ -88,7 +88,7 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	if err != nil || before.Replayed {
 		return before, err
 	}
-	i.ring = r.keys.Ring()
+	i.ring = r.keys.Ring() // begin may have waited
 	if i.key, err = r.sealingKey(ctx, i.ring); err != nil {
 		return draw.ImportedCodes{}, err
 	}
