@@ -23,8 +23,11 @@ type moneyCache struct {
 // keptMoney is the cached data of one pool.
 type keptMoney struct {
 	rules *draw.Rules
-	// version is the version of the rules.
+	// version and at are the version of the rules, and the time of the change that set
+	// them. The version does not identify them: after a restore, or in another pool with
+	// the same id, other rules may have it.
 	version int64
+	at      time.Time
 	// spent is the pool's spending when since was searched. since is the time of the last
 	// award that cost something, zero for none.
 	spent draw.Spending
@@ -56,23 +59,33 @@ func (s *Store) Money(ctx context.Context, p *draw.Pool) (m draw.Money, err erro
 		return m, nil
 	}
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
-		m, err = s.moneyOf(ctx, tx, p, s.Now())
+		ruling, err := s.ledger.Ruling(ctx, tx, p.ID, p.RulesVersion)
+		if err != nil {
+			return err
+		}
+		m, err = s.moneyOf(ctx, tx, p, s.money.get(p.ID).under(ruling), s.Now())
 		return err
 	})
 	return m, err
 }
 
-// moneyOf reads the result of Money. If this instance cannot read the rules, it treats
-// them as if they withheld nothing.
-func (s *Store) moneyOf(ctx context.Context, q engine.Querier, p *draw.Pool, now time.Time) (m draw.Money, err error) {
-	kept := s.money.get(p.ID)
-	if p.RulesVersion != kept.version {
-		ruling, err := s.ledger.Ruling(ctx, q, p.ID, p.RulesVersion)
-		if err != nil {
-			return m, err
-		}
-		kept = keptMoney{rules: ruling.Rules, version: p.RulesVersion}
+// under returns the data if it belongs to the rules that were read, otherwise only these
+// rules.
+func (k keptMoney) under(r draw.Ruling) keptMoney {
+	if k.isOf(r.Version, r.At) {
+		return k
 	}
+	return keptMoney{rules: r.Rules, version: r.Version, at: r.At}
+}
+
+//double:versions-only && k.at.Equal(at) =>
+func (k keptMoney) isOf(version int64, at time.Time) bool {
+	return k.version == version && k.at.Equal(at)
+}
+
+// moneyOf reads the result of Money under the rules in force. If this instance cannot read
+// the rules, it treats them as if they withheld nothing.
+func (s *Store) moneyOf(ctx context.Context, q engine.Querier, p *draw.Pool, kept keptMoney, now time.Time) (m draw.Money, err error) {
 	m.Budget = kept.rules.BudgetAt(p.Spent, now)
 	if p.State == draw.StateOpen && len(p.Prizes) > 0 && kept.rules.Unreadable() == nil {
 		m.Nothing = kept.rules.NothingToWin(p.Prizes, m.Budget)

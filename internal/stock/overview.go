@@ -81,15 +81,17 @@ func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw
 			}
 			s.overviews.put(now)
 		}
-		return s.readMoney(ctx, tx, all)
+		return s.readMoney(ctx, tx, all, read)
 	})
 	return all, err
 }
 
-// poolRow is a pool without its prizes.
+// poolRow is a pool without its prizes. rulesAt is the time of the change that set the
+// rules in force, zero without rules.
 type poolRow struct {
 	draw.Pool
-	head draw.Head
+	head    draw.Head
+	rulesAt time.Time
 }
 
 // poolRows reads the rows of at most limit pools that are not archived.
@@ -101,23 +103,31 @@ func (s *Store) poolRows(ctx context.Context, q engine.Querier, limit int) ([]po
 	if !s.engine.Lacks(engine.PartDisplays) {
 		text, fair = "COALESCE(d.text, '')", "COALESCE(d.fair, FALSE)"
 	}
-	query := s.ledger.SelectFrom(from, "id", "name", "state", "COALESCE(mode, '')", "version", "mark", "revision", "rules", "committed", "due_at", "spent", "spent_from", currency, text, fair).
+	query := s.ledger.SelectFrom(from, "id", "name", "state", "COALESCE(mode, '')", "version", "mark", "revision", "rules", "committed", "due_at", "spent", "spent_from", currency, text, fair,
+		"(SELECT c.at FROM changes AS c WHERE c.pool_id = pools.id AND c.version = pools.rules)").
 		Where(squirrel.Eq{"archived": false}).OrderBy("id").Limit(uint64(limit)) //nolint:gosec // the caller's constant
 	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (r poolRow, err error) {
 		err = row.Scan(&r.ID, &r.Name, &r.State, &r.Mode, &r.Version, &r.head.Mark, &r.Revision, &r.RulesVersion, &r.Committed, engine.ScanTime(&r.DueAt),
-			&r.Spent.Cents, engine.ScanTime(&r.Spent.From), &r.Currency, &r.Text, &r.IsFair)
+			&r.Spent.Cents, engine.ScanTime(&r.Spent.From), &r.Currency, &r.Text, &r.IsFair, engine.ScanTime(&r.rulesAt))
 		r.head.Version = r.Version
 		return r, err
 	})
 }
 
-// readMoney sets the money of pools. For a pool whose prizes were left out, it does not
-// state whether something can be won.
-func (s *Store) readMoney(ctx context.Context, q engine.Querier, all []draw.Overview) (err error) {
+// readMoney sets the money of pools, whose rows were read. For a pool whose prizes were
+// left out, it does not state whether something can be won.
+func (s *Store) readMoney(ctx context.Context, q engine.Querier, all []draw.Overview, rows []poolRow) (err error) {
 	now := s.Now()
 	for i := range all {
-		o := &all[i]
-		if o.Money, err = s.moneyOf(ctx, q, &o.Pool, now); err != nil {
+		o, kept := &all[i], s.money.get(all[i].ID)
+		if !kept.isOf(o.RulesVersion, rows[i].rulesAt) {
+			ruling, err := s.ledger.Ruling(ctx, q, o.ID, o.RulesVersion)
+			if err != nil {
+				return err
+			}
+			kept = kept.under(ruling)
+		}
+		if o.Money, err = s.moneyOf(ctx, q, &o.Pool, kept, now); err != nil {
 			return err
 		}
 		if int64(len(o.Prizes)) < o.PrizeCount {

@@ -1,12 +1,14 @@
 package stock_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/drawtest"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -14,33 +16,57 @@ import (
 
 // TestOverviewsFollowEachChange: what one reading of the overviews keeps for the next is
 // dropped with each change of a pool, also of one that was deleted and created again, with
-// the same number of versions. The broken double versions-only compares versions only.
+// the same number of versions and another budget. The broken double versions-only compares
+// versions only.
 func TestOverviewsFollowEachChange(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			s, ctx := stocktest.New(t, dialect), t.Context()
-			stocktest.Pool(t, s, "p", 10, 20)
-			stocktest.Pool(t, s, "q", 5)
+			budgets := map[string]int64{} // of the pools, in cents
+			create := func(id string, budget int64, stocked ...int64) {
+				t.Helper()
+				budgets[id] = budget
+				p := draw.Pool{ID: id, Name: "Pool " + id, Rules: budgetOf(t, budget)}
+				for i, n := range stocked {
+					p.Prizes = append(p.Prizes, draw.Prize{ID: string(rune('a' + i)), Name: "Prize", Value: decimal.New(1990, -2), Stocked: n})
+				}
+				p.Prizes = append(p.Prizes, draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
+				_, err := s.CreatePool(ctx, p, "test")
+				require.NoError(t, err)
+			}
+			remove := func(id string) {
+				t.Helper()
+				delete(budgets, id)
+				require.NoError(t, s.DeletePool(ctx, id, nil, "test"))
+			}
+			create("p", 1000_00, 10, 20)
+			create("q", 500_00, 5)
 			agrees := func(about string) {
 				t.Helper()
 				for range 2 { // the second time from what was kept
 					all, err := s.Overviews(ctx, 10, 3)
 					require.NoError(t, err, about)
+					shown := map[string]int64{}
 					for i := range all {
 						p, err := s.Pool(ctx, all[i].ID)
 						require.NoError(t, err)
 						require.Equal(t, p, all[i].Pool, about)
+						money, err := s.Money(ctx, &p)
+						require.NoError(t, err)
+						require.Equal(t, money, all[i].Money, about)
+						shown[p.ID] = money.Budget.Max
 						var stocked, issued int64
-						for _, prize := range p.Prizes {
+						for _, prize := range p.Prizes[:len(p.Prizes)-1] { // without the endless blank
 							stocked, issued = stocked+prize.Stocked, issued+prize.Issued
 						}
 						require.Equal(t, [4]int64{int64(len(p.Prizes)), stocked, issued, issued}, [4]int64{all[i].PrizeCount, all[i].Stocked, all[i].Issued, all[i].Awards}, about)
 					}
+					require.Equal(t, budgets, shown, about)
 				}
 			}
 			agrees("at first")
-			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 3, "a", 0, "d1", "d2")))
+			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 5, "a", 0, "d1", "d2")))
 			agrees("after draws")
 			_, err := s.ChangePrize(ctx, "q", "a", draw.PrizeChange{Value: new(decimal.RequireFromString("7.50"))}, "test")
 			require.NoError(t, err)
@@ -54,22 +80,38 @@ func TestOverviewsFollowEachChange(t *testing.T) {
 			agrees("after fewer prizes")
 			before, err := s.Pool(ctx, "q")
 			require.NoError(t, err)
-			require.NoError(t, s.DeletePool(ctx, "q", nil, "test"))
+			remove("q")
 			agrees("without q")
-			stocktest.Pool(t, s, "q", 6)
+			create("q", 600_00, 6)
 			_, err = s.ChangePrize(ctx, "q", "a", draw.PrizeChange{Value: new(decimal.RequireFromString("8.50"))}, "test")
 			require.NoError(t, err)
 			again, err := s.Pool(ctx, "q")
 			require.NoError(t, err)
-			require.Equal(t, before.Version, again.Version)
+			require.Equal(t, [2]int64{before.Version, before.RulesVersion}, [2]int64{again.Version, again.RulesVersion})
 			agrees("with another q")
-			require.NoError(t, s.DeletePool(ctx, "q", nil, "test"))
-			stocktest.Pool(t, s, "q", 7)
+			remove("q")
+			create("q", 700_00, 7)
 			_, err = s.ChangePrize(ctx, "q", "a", draw.PrizeChange{Value: new(decimal.RequireFromString("9.50"))}, "test")
 			require.NoError(t, err)
 			agrees("with a third q, of which nobody saw that the second was deleted")
+			kept := stocktest.Keep(t, s, "q")
+			for _, cents := range []int64{800_00, 900_00} {
+				_, err := s.SetRules(ctx, "q", budgetOf(t, cents), nil, "test")
+				require.NoError(t, err)
+				budgets["q"] = cents
+				agrees("with other rules")
+				if cents == 800_00 {
+					kept.PutBack(t, s)
+				}
+			}
 		})
 	}
+}
+
+// budgetOf returns rules with a budget.
+func budgetOf(t *testing.T, cents int64) *draw.Rules {
+	t.Helper()
+	return drawtest.Rules(t, fmt.Sprintf(`{"fallback":"none","budget":{"max":"%d.00"}}`, cents/100))
 }
 
 // TestRoundTripsOfOverviews: while nothing changes, a reading of the overviews reads the
