@@ -4,8 +4,8 @@ import { get, pages, part } from "./api.js";
 
 export const agendaPath = (at) => `admin/pools/${part(at.id)}/agenda`;
 
-/** A value that changes when items are planned, removed or done, and not with each draw. An item that adds units changes the stock. */
-export const agendaKey = (pool) => `${pool.revision} ${pool.stocked}`;
+/** A value that changes when items are planned, removed or done, and not with each draw: the number of entries of the history that are not awards. */
+export const agendaKey = (pool) => pool.version - pool.awards;
 
 const pageMax = 1000;
 
