@@ -48,3 +48,43 @@ func TestUIAgendaSeesMovesThatCancel(t *testing.T) {
 	b.await(`document.querySelectorAll(".line li.done").length === 2`)
 	b.quiet(0)
 }
+
+// TestUICalendarFollowsItsStates: the dates between which units are planned are those of the
+// planned states, after a colleague has moved one, and after another has been carried out.
+func TestUICalendarFollowsItsStates(t *testing.T) {
+	t.Parallel()
+	s := withAdvent(t)
+	opening := planSoon(t, func(at time.Time) outcome {
+		status, answer, err := s.ask("POST", "/admin/pools/advent/agenda", fmt.Sprintf(`{"at":%q,"state":"open"}`, rfc(at.Add(5*time.Second))), "Authorization", "Bearer admin")
+		require.NoError(t, err)
+		if status != http.StatusCreated {
+			return outcome{code: exitFailure, message: answer}
+		}
+		return outcome{}
+	}).Add(5 * time.Second)
+	b := seesCalendar(t, s)
+	for _, line := range agendaOf(t, s, "advent") {
+		if line.At.Month() == time.December && line.At.Year() == 2999 && line.At.Day() > 20 {
+			s.admin(http.StatusNoContent, "DELETE", fmt.Sprintf("/admin/pools/advent/agenda/%d", line.Item), "")
+		}
+	}
+	s.admin(http.StatusCreated, "POST", "/admin/pools/advent/agenda", `{"at":"2999-12-20T00:00:00+01:00","state":"closed"}`)
+	time.Sleep(time.Until(opening))
+	b.await(`document.querySelector(".body").dataset.pool === "open"`)
+	s.admin(http.StatusOK, "PATCH", "/admin/pools/advent", `{"state":"paused"}`)
+	b.await(`document.querySelector(".body").dataset.pool === "paused"`)
+	dates := func() [2]string {
+		b.press("Fill by spreading…")
+		b.await(`document.querySelector("dialog[open]")`)
+		found := eval[[2]string](b, `[`+labelled("First day")+`.value, `+labelled("Last day")+`.value]`)
+		b.press("Cancel")
+		b.await(`!document.querySelector("dialog")`)
+		return found
+	}
+	want := [2]string{"2999-12-01", "2999-12-19"}
+	for begun := time.Now(); dates() != want && time.Since(begun) < 30*time.Second; { // until the page has read it
+		time.Sleep(500 * time.Millisecond)
+	}
+	require.Equal(t, want, dates())
+	b.quiet(0)
+}

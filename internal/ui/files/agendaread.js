@@ -27,6 +27,9 @@ export const linesMax = 5000;
 
 /**
  * Reads what the views of a pool say of its agenda: whether it has items, the planned states
+/** Reads the planned states of a pool, in their order. */
+export const readStates = async (path, signal) => (await get(`${path}?part=due&kind=state&limit=1000`, { signal })).items;
+
  * in their order, whether it has or had moments and, before the first draw, whether it adds
  * units.
  */
@@ -35,11 +38,11 @@ export async function readPlans(at, signal) {
   const first = await read("limit=1");
   if (first.items.length === 0 && !first.hidden) return noPlans;
   const [states, hidden, moments, stock] = await Promise.all([
-    read("part=due&kind=state&limit=1000"), readPart(path, "part=hidden", linesMax, signal), read("part=done&kind=moment&limit=1"),
+    readStates(path, signal), readPart(path, "part=hidden", linesMax, signal), read("part=done&kind=moment&limit=1"),
     at.pool.awards === 0 ? read("part=due&kind=stock&limit=100") : { items: [] },
   ]);
   return {
-    isEmpty: false, states: states.items,
+    isEmpty: false, states,
     addsUnits: hidden.items.length > 0 || stock.items.some((item) => item.delta > 0),
     hasMoments: moments.items.length > 0 || hidden.items.some((line) => line.hidden.moment),
   };

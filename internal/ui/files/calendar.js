@@ -1,7 +1,7 @@
 // The calendar of a pool: its agenda as a grid of days, or of the hours of one day, and
 // prizes.
 
-import { agendaKey, agendaPath } from "./agendaread.js";
+import { agendaKey, agendaPath, linesMax, readStates } from "./agendaread.js";
 import { addByHand, openCell, removePlan } from "./calendarcell.js";
 import { fill, fillByFile } from "./calendarfill.js";
 import { datesOf, daysOf, daysShown, gridOf, hoursOfDay, pageOf, readEnds, readRows, worthOf } from "./calendargrid.js";
@@ -21,9 +21,11 @@ export async function calendarSection(at) {
   const title = h("h2", {}), note = h("p", { class: "quiet" }), secret = h("p", { class: "quiet", role: "status" }), place = h("div", { class: "scroll" }), moves = h("div", { class: "actions" });
   Object.assign(own, facts(at, own), { refocus: () => place.querySelector("[tabindex='0']")?.focus() });
   const read = async () => {
-    const reading = ++own.reading, ends = await readEnds(agendaPath(at), at.signal);
-    const rows = rowsOf(own, ends), shown = await readRows(agendaPath(at), rows.rows, at.signal);
+    const reading = ++own.reading, path = agendaPath(at);
+    const [ends, states] = await Promise.all([readEnds(path, at.signal), readStates(path, at.signal)]);
+    const rows = rowsOf(own, ends), shown = await readRows(path, rows.rows, at.signal);
     if (at.signal.aborted || reading !== own.reading) return;
+    at.plans = { ...at.plans, states };
     Object.assign(own, rows, { agenda: { ...ends, ...shown } });
     draw(at, own, { title, note, secret, place, moves }, read);
   };
@@ -62,7 +64,7 @@ function rowsOf(own, ends) {
 
 /** The facts about the calendar that dialogs need. */
 function facts(at, own) {
-  const next = (states, after = 0) => at.plans.states.filter((item) => states.includes(item.state)).map((item) => Date.parse(item.at)).find((ms) => ms > after);
+  const next = (states, after = Date.now()) => at.plans.states.filter((item) => states.includes(item.state)).map((item) => Date.parse(item.at)).find((ms) => ms > after);
   const opens = () => (at.pool.state === "open" ? undefined : next(["open"])), closes = () => next(["closed"], opens());
   const today = () => dateOf(own.zone, Date.now());
   const later = (date) => (date < today() ? today() : date);
