@@ -49,6 +49,28 @@ func TestUIAgendaSeesMovesThatCancel(t *testing.T) {
 	b.quiet(0)
 }
 
+// TestUICalendarNotWhole: if an agenda has more hidden lists than the calendar reads, the
+// page says so. A list that is on several pages counts once.
+func TestUICalendarNotWhole(t *testing.T) {
+	t.Parallel()
+	s := withAdvent(t)
+	s.admin(http.StatusCreated, "POST", "/admin/pools/advent/agenda/spread", `{"prize":"gold","units":9,"from":"2999-12-02T00:00:00Z","to":"2999-12-20T00:00:00Z","random":true}`)
+	b := seesCalendar(t, s)
+	b.agrees(s, "advent")
+	const missing = `document.querySelector(".body").innerText.includes("only the first 5,000 are shown")`
+	require.False(t, eval[bool](b, missing))
+	b.visit("#/pools/advent", "Advent")
+	b.intercepts(`async (real, url, options) => {
+		if (!/part=hidden/.test(url)) return real(url, options);
+		const page = await (await real(String(url).replace(/&after=\d+/, ""), options)).json();
+		return new Response(JSON.stringify({ ...page, next: 1 }), { headers: { "Content-Type": "application/json" } });
+	}`)
+	b.visit("#/pools/advent/calendar", "Advent")
+	b.await(missing)
+	require.Equal(t, released{Planned: 9}, b.agrees(s, "advent")["hidden"]["gold"])
+	b.quiet(0)
+}
+
 // TestUICalendarFollowsItsStates: the dates between which units are planned are those of the
 // planned states, after a colleague has moved one, and after another has been carried out.
 func TestUICalendarFollowsItsStates(t *testing.T) {

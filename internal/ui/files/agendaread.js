@@ -9,7 +9,13 @@ export const agendaKey = (pool) => pool.version - pool.awards;
 
 const pageMax = 1000;
 
-/** Reads the first n items that a query selects, by pages. secret counts the items that this role does not see. */
+const keyOf = ({ item, hidden }) => (hidden ? `${hidden.version} ${hidden.prize}` : item);
+
+/**
+ * Reads the first n items that a query selects, by pages. secret counts the items that this
+ * role does not see. A line of hidden items may come on two pages, because its number is
+ * that of its first open item. Then the later one counts.
+ */
 export async function readPart(path, query, n, signal) {
   const found = { items: [], secret: 0, isWhole: false };
   for await (const page of pages(`${path}?${query}&limit=${Math.min(n, pageMax)}`, { signal, most: Math.ceil(n / pageMax) })) {
@@ -17,19 +23,20 @@ export async function readPart(path, query, n, signal) {
     found.secret += page.hidden ?? 0;
     found.isWhole = page.next === null;
   }
+  found.items = [...new Map(found.items.map((line) => [keyOf(line), line])).values()];
   return found;
 }
 
+/** Reads the planned states of a pool, in their order. */
+export const readStates = async (path, signal) => (await get(`${path}?part=due&kind=state&limit=1000`, { signal })).items;
+
 export const noPlans = { isEmpty: true, states: [], addsUnits: false, hasMoments: false };
 
-/** The maximum number of lines of hidden items that are read. */
+/** The maximum number of lines of hidden items that are read, and of items of a kind. */
 export const linesMax = 5000;
 
 /**
  * Reads what the views of a pool say of its agenda: whether it has items, the planned states
-/** Reads the planned states of a pool, in their order. */
-export const readStates = async (path, signal) => (await get(`${path}?part=due&kind=state&limit=1000`, { signal })).items;
-
  * in their order, whether it has or had moments and, before the first draw, whether it adds
  * units.
  */

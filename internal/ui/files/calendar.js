@@ -103,7 +103,8 @@ function draw(at, own, parts, read) {
     ...prizePages(own, prizes, go),
   ].filter(Boolean));
   parts.moves.hidden = parts.moves.childElementCount === 0;
-  say(parts.secret, own.agenda.secret ? t("calendar.secret", { n: own.agenda.secret }) : "");
+  const { secret, hasAllLines, hasAllNotes } = own.agenda;
+  say(parts.secret, [secret > 0 && t("calendar.secret", { n: secret }), !(hasAllLines && hasAllNotes) && t("calendar.notWhole", { n: linesMax })].filter(Boolean).join(" "));
   const hadFocus = parts.place.contains(document.activeElement);
   parts.place.replaceChildren(tableOf(at, own, grid, go, read));
   const place = rove(parts.place.firstChild, own);

@@ -7,27 +7,27 @@ import { cents } from "./money.js";
 import { t } from "./text.js";
 import { dateAfter, dateOf, dayOf, daysBetween, dayWords, hoursOf } from "./zone.js";
 
-const fortnight = 14, notesMax = 5000;
+const fortnight = 14;
 export const daysShown = 42; // on one page
 
 const iso = (ms) => new Date(ms).toISOString();
 const within = ({ from, to }) => `from=${iso(from)}&to=${iso(to)}`;
 
 /**
- * Reads the first and the last instant of an agenda, the lines for hidden items, and the
- * number of moves that this role does not see.
+ * Reads the first and the last instant of an agenda, the lines for hidden items, whether
+ * these are all, and the number of moves that this role does not see.
  */
 export async function readEnds(path, signal) {
   const [{ first, last, hidden = 0 }, lines] = await Promise.all([get(`${path}/sums`, { signal }), readPart(path, "part=hidden", linesMax, signal)]);
-  return { first: first && Date.parse(first), last: last && Date.parse(last), hidden: lines.items.map((line) => spanOf(line.hidden)), secret: hidden };
+  return { first: first && Date.parse(first), last: last && Date.parse(last), hidden: lines.items.map((line) => spanOf(line.hidden)), hasAllLines: lines.isWhole, secret: hidden };
 }
 
-/** Reads the units that an agenda releases in each of the rows, before and after them, and the planned states and rules within them. */
+/** Reads the units that an agenda releases in each of the rows, before and after them, the planned states and rules within them, and whether these are all. */
 export async function readRows(path, rows, signal) {
   const bounds = [rows[0].from, ...rows.map((row) => row.to)], range = within({ from: bounds[0], to: bounds.at(-1) });
-  const notes = ["due", "done"].flatMap((name) => ["state", "rules"].map((kind) => readPart(path, `part=${name}&kind=${kind}&${range}`, notesMax, signal)));
+  const notes = ["due", "done"].flatMap((name) => ["state", "rules"].map((kind) => readPart(path, `part=${name}&kind=${kind}&${range}`, linesMax, signal)));
   const [{ sums }, ...found] = await Promise.all([get(`${path}/sums?at=${bounds.map(iso).join()}`, { signal }), ...notes]);
-  return { sums, notes: found.flatMap(({ items }) => items.map(itemOf)).sort(inTime) };
+  return { sums, notes: found.flatMap(({ items }) => items.map(itemOf)).sort(inTime), hasAllNotes: found.every(({ isWhole }) => isWhole) };
 }
 
 /** Reads at most n items of a prize in a row, rather open ones. */

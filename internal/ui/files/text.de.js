@@ -547,6 +547,7 @@ export const texts = {
     byHour: "Stückzahlen, die durch Termine frei werden, nach Stunden.",
     zoneOfRules: "Alle Zeiten gelten in {zone}, der Zeitzone der Regeln.",
     zoneOfBrowser: "Alle Zeiten gelten in {zone}, der Zeitzone dieses Browsers; die Regeln nennen keine.",
+    notWhole: "Hier fehlt etwas: von den verborgenen Listen sowie von den geplanten Zuständen und Regeln sind nur die ersten {n} zu sehen.",
     secret: { one: "{n} geplante Änderung am Bestand ist nicht zu sehen: nur die Verwaltung sieht sie.", other: "{n} geplante Änderungen am Bestand sind nicht zu sehen: nur die Verwaltung sieht sie." },
     spread: "Durch Verteilen füllen…",
     file: "Aus Datei füllen…",

@@ -536,6 +536,7 @@ export const texts = {
     byHour: "Units that the agenda releases, by the hour.",
     zoneOfRules: "Times are those of {zone}, the zone of the rules.",
     zoneOfBrowser: "Times are those of {zone}, the zone of this browser; the rules name none.",
+    notWhole: "Something is missing here: of the hidden lists, and of the planned states and rules, only the first {n} are shown.",
     secret: { one: "{n} planned move of stock is not shown: only admins see it.", other: "{n} planned moves of stock are not shown: only admins see them." },
     spread: "Fill by spreading…",
     file: "Fill by a file…",
