@@ -71,6 +71,55 @@ func TestUICalendarNotWhole(t *testing.T) {
 	b.quiet(0)
 }
 
+// TestUICalendarAfterAFailedRead: if the hours of a day cannot be read, the calendar stays
+// at its days, also when it is read again.
+func TestUICalendarAfterAFailedRead(t *testing.T) {
+	t.Parallel()
+	s := withAdvent(t)
+	b := seesCalendar(t, s)
+	b.intercepts(`(real, url, options) => (window.fails && /agenda.sums/.test(url)
+		? Promise.resolve(new Response('{"title":"Refused","detail":"planted"}', { status: 503, headers: { "Content-Type": "application/problem+json" } })) : real(url, options))`)
+	eval[bool](b, `(window.fails = true)`)
+	b.press("Tue, 10 Dec 2999")
+	b.await(`document.querySelector("#messages").textContent.includes("planted")`)
+	eval[bool](b, `(window.fails = false, true)`)
+	s.admin(http.StatusCreated, "POST", "/admin/pools/advent/agenda", `{"at":"2999-12-11T17:00:00Z","prize":"mug","delta":4,"reason":"eve"}`)
+	b.await(`document.querySelectorAll(".calendar [data-planned='4']").length > 0`)
+	require.Equal(t, "Calendar", eval[string](b, `document.querySelector(".body h2").textContent`))
+	require.Equal(t, released{Planned: 4}, b.agrees(s, "advent")["2999-12-11"]["mug"])
+	b.quiet(0)
+}
+
+// TestUICalendarOpensOneDialog: a second click opens nothing while the first one reads what
+// its dialog shows.
+func TestUICalendarOpensOneDialog(t *testing.T) {
+	t.Parallel()
+	s := withAdvent(t)
+	s.admin(http.StatusCreated, "POST", "/admin/pools/advent/agenda", `{"at":"2999-12-11T17:00:00Z","prize":"mug","delta":4,"reason":"eve"}`)
+	b := seesCalendar(t, s)
+	b.await(`document.querySelector(".calendar [data-planned='4']")`)
+	b.intercepts(`(real, url, options) => (window.held && /part=due&(prize|kind=stock)/.test(url) ? new Promise((resolve) => { window.held.push(() => resolve(real(url, options))); }) : real(url, options))`)
+	twice := func(button, other string) {
+		t.Helper()
+		eval[bool](b, `(window.held = [], true)`)
+		eval[bool](b, fmt.Sprintf(`((button) => { button.click(); button.click(); (%s)?.click(); return button.disabled; })(%s)`, other, button))
+		b.await(`window.held.length > 0`)
+		require.True(t, eval[bool](b, `(`+button+`).disabled`))
+		require.Equal(t, 1, eval[int](b, `window.held.length`))
+		eval[bool](b, `(window.held.forEach((go) => go()), window.held = null, true)`)
+		b.await(`document.querySelector("dialog[open]")`)
+		require.Equal(t, 1, eval[int](b, `document.querySelectorAll("dialog").length`))
+		require.False(t, eval[bool](b, `(`+button+`).disabled`))
+		b.press("Cancel")
+		b.await(`!document.querySelector("dialog")`)
+	}
+	twice(`document.querySelector('.calendar tr[data-row="2999-12-11"] td[data-prize=mug] button')`, `document.querySelector('.calendar tr[data-row="2999-12-12"] td[data-prize=mug] button')`)
+	b.press("Wed, 11 Dec 2999")
+	b.await(`document.querySelector(".body h2").textContent === "Calendar: Wed, 11 Dec 2999"`)
+	twice(`document.querySelector(".body button.danger")`, `null`)
+	b.quiet(0)
+}
+
 // TestUICalendarFollowsItsStates: the dates between which units are planned are those of the
 // planned states, after a colleague has moved one, and after another has been carried out.
 func TestUICalendarFollowsItsStates(t *testing.T) {

@@ -90,14 +90,21 @@ function draw(at, own, parts, read) {
   say(parts.title, own.date ? t("calendar.titleOfDay", { day: dayWords(own.date) }) : t("calendar.title"));
   say(parts.note, `${t(own.date ? "calendar.byHour" : "calendar.byDay")} ${at.isOwnZone ? t("calendar.zoneOfRules", { zone: own.zone }) : t("calendar.zoneOfBrowser", { zone: own.zone })}`);
   const go = async (changes, move) => {
+    const { focus, date, from, page } = own;
     Object.assign(own, { focus: "" }, changes);
-    await read().catch(complain);
+    const went = read(), { reading } = own;
+    await went.catch((problem) => {
+      complain(problem);
+      if (at.signal.aborted || reading !== own.reading) return;
+      Object.assign(own, { focus, date, from, page });
+      draw(at, own, parts, read); // or the choice of prizes shows what could not be read
+    });
     (parts.moves.querySelector(`[data-move="${move}"]`) ?? parts.place.querySelector("[tabindex='0']"))?.focus();
   };
   const mover = (move, text, changes) => h("button", { type: "button", dataset: { move }, onclick: () => go(changes, move) }, text);
   parts.moves.replaceChildren(...[
     own.date && mover("days", t("calendar.allDays"), { date: null, focus: `${own.date} 0` }),
-    own.date && mayAct() && button(t("calendar.removeDay"), () => removePlan(at, own, day, grid, read).catch(complain), "danger changes"),
+    own.date && mayAct() && button(t("calendar.removeDay"), (event) => removePlan(at, own, { day, grid, button: event.currentTarget }, read).catch(complain), "danger changes"),
     !own.date && own.earlier && mover("earlier", t("calendar.earlier"), { from: dateAfter(own.from, -daysShown) }),
     !own.date && own.later && mover("later", t("calendar.later"), { from: dateAfter(own.from, daysShown) }),
     ...prizePages(own, prizes, go),
@@ -164,9 +171,9 @@ function cellOf(at, own, row, prize, focus, read) {
   const text = figures(cell, mayAdd ? "+" : "–"), isEmpty = cell.items + cell.hidden.length === 0;
   const hides = cell.hidden.length > 0 && !row.isHidden, place = { prize: shownName(prize), row: row.name }, units = { planned: cell.planned, done: cell.done, failed: cell.failed, ...place };
   const says = text === "+" ? t("calendar.placeAdd", place) : text === "–" ? t("calendar.placeEmpty", place) : t(cell.failed !== 0 ? "calendar.placeFailed" : hides ? "calendar.placeHidden" : "calendar.place", units);
-  const open = () => {
+  const open = (event) => {
     own.focus = focus;
-    openCell(at, own, { row, prize, cell, mayAdd }, read).catch(complain);
+    openCell(at, own, { row, prize, cell, mayAdd, button: event.currentTarget }, read).catch(complain);
   };
   return h("td", { role: "gridcell", class: "number", "data-label": shownName(prize), dataset: { prize: prize.id, planned: cell.planned, done: cell.done, failed: cell.failed } },
     isEmpty && !mayAdd ? h("span", { class: "quiet" }, text) : h("button", { type: "button", class: isEmpty ? "plain" : cell.hidden.length ? "hides" : "", tabindex: "-1", "aria-label": says, dataset: { focus }, onclick: open }, text));

@@ -15,12 +15,29 @@ import { clockOf, dayOf, dayWords, instantsOf, instantWords } from "./zone.js";
 const shownMax = 100, openMax = 1_000_000, unitsMax = 1_000_000_000_000, ahead = 300_000;
 
 /**
+ * Reads what a dialog shows. Until then its button is disabled, and other buttons of the
+ * calendar open nothing: for them it returns null.
+ */
+async function readFor(own, button, read) {
+  if (own.isOpening) return null;
+  own.isOpening = button.disabled = true;
+  try {
+    return await read();
+  } finally {
+    own.isOpening = button.disabled = false;
+    button.focus(); // a disabled button has lost it, and the dialog returns it to where it was
+  }
+}
+
+/**
  * Opens a place. It shows the planned and done items, with fields that change those that
  * are not done, and fields that add units.
  */
-export async function openCell(at, own, { row, prize, cell, mayAdd }, read) {
+export async function openCell(at, own, { row, prize, cell, mayAdd, button }, read) {
   const mayChange = mayAct() && at.pool.state !== "closed";
-  const items = (cell.items > 0 ? await readPlace(agendaPath(at), prize.id, row, shownMax, at.signal) : []).map((item) => itemLine(own, item, mayChange));
+  const found = await readFor(own, button, async () => (cell.items > 0 ? readPlace(agendaPath(at), prize.id, row, shownMax, at.signal) : []));
+  if (!found) return;
+  const items = found.map((item) => itemLine(own, item, mayChange));
   const lists = cell.hidden.map((line) => hiddenLine(own, line, mayChange));
   const added = mayAdd && adding(own, { row });
   const isChanging = mayChange && (added || lists.length > 0 || items.some((line) => line.units));
@@ -129,9 +146,10 @@ export function addByHand(at, own, read) {
 }
 
 /** Removes everything of a day that is planned and not done, after a dialog has stated how much that is. grid is that of the day. */
-export async function removePlan(at, own, day, grid, read) {
+export async function removePlan(at, own, { day, grid, button }, read) {
   const cells = grid.rows.flatMap((row) => [...row.cells.values()]);
-  const items = await readOpen(agendaPath(at), day, openMax, at.signal);
+  const items = await readFor(own, button, () => readOpen(agendaPath(at), day, openMax, at.signal));
+  if (!items) return;
   const lists = [...new Map(cells.flatMap((cell) => cell.hidden).map((line) => [line.version, line])).values()];
   const progress = h("p", { role: "status" });
   const units = items.reduce((sum, item) => sum + item.units, 0) + lists.reduce((sum, line) => sum + line.count, 0);
