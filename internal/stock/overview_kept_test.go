@@ -134,8 +134,12 @@ func TestRoundTripsOfOverviews(t *testing.T) {
 	read() // the first calls prepare the statements
 	draws(2, "d1")
 	read()
-	idle := read()
+	const idle = 3 // a beginning, the rows of the pools, an end
+	require.EqualValues(t, idle, read())
 	draws(3, "d2")
-	require.Equal(t, idle+2, read(), "the sums and the prizes of the pool that changed")
-	require.Equal(t, idle, read())
+	require.EqualValues(t, idle+2, read(), "the sums and the prizes of the pool that changed")
+	require.EqualValues(t, idle, read())
+	stocktest.Pool(t, s, "r", 1000)
+	require.EqualValues(t, idle+2, read(), "those of the new pool")
+	require.EqualValues(t, idle, read(), "with three pools")
 }
