@@ -103,7 +103,7 @@ func TestUIFoldsTheServicesWords(t *testing.T) {
 	b.press("Schließen")
 
 	b.visit("#/jobs", "Wartung")
-	b.says("Der letzte Lauf ist fehlgeschlagen. Der nächste versucht es wieder.")
+	b.says("Der Lauf ist fehlgeschlagen. Der nächste versucht es wieder.")
 	b.folds("main", "the planted disk is full")
 	b.isGerman(source, "main", "maintenance")
 	b.press("Läufe")

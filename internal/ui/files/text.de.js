@@ -1282,7 +1282,7 @@ export const texts = {
     "why-job-taken-over": "Der Server, auf dem er lief, hat nicht mehr geantwortet. Ein anderer hat übernommen.",
     "why-job-stopped": "Der Server wurde während des Laufs beendet. Ein weiterer Lauf folgt.",
     "why-catalogue-source": "Die Quelle des Katalogs hat keinen brauchbaren Katalog geliefert. Der frühere bleibt. Bitte der IT melden.",
-    "why-internal": "Der letzte Lauf ist fehlgeschlagen. Der nächste versucht es wieder.",
+    "why-internal": "Der Lauf ist fehlgeschlagen. Der nächste versucht es wieder.",
     "why-store-unavailable": "Die Datenbank hat nicht geantwortet. Der nächste Lauf versucht es wieder.",
     "why-contended": "Die Datenbank war mit anderem beschäftigt. Der nächste Lauf versucht es wieder.",
     "why-outcome-unknown": "Die Datenbank hat das Ende nicht bestätigt. Der nächste Lauf stellt es fest und macht weiter.",

@@ -1271,7 +1271,7 @@ export const texts = {
     "why-job-taken-over": "The server that ran it did not answer any more. Another one has taken over.",
     "why-job-stopped": "The server was stopped during the run. Another run follows.",
     "why-catalogue-source": "The source of the catalogue gave no usable catalogue. The earlier one stays. Tell your IT.",
-    "why-internal": "The last run failed. The next one tries again.",
+    "why-internal": "The run failed. The next one tries again.",
     "why-store-unavailable": "The database did not answer. The next run tries again.",
     "why-contended": "The database was too busy with other work. The next run tries again.",
     "why-outcome-unknown": "The database did not confirm the end. The next run finds out, and goes on.",
