@@ -131,14 +131,10 @@ func (c *writtenCodes) read(results pgx.BatchResults) error {
 	return err
 }
 
-// endWithCodes reads the codes after the response to COMMIT, and closes the results. An
-// error of the read does not make the COMMIT doubtful: HandOut reads the codes that are
-// not read here. But if the connection is lost before the end of the pipeline, the response
-// to COMMIT is lost too, and the COMMIT is in doubt.
-func (tx *attempt) endWithCodes(ctx context.Context, results pgx.BatchResults, c *writtenCodes) error {
-	//double:doubts-unread if errors.Join(c.read(results), results.Close()) != nil { => if err := errors.Join(c.read(results), results.Close()); err != nil { return err
-	if errors.Join(c.read(results), results.Close()) != nil {
-		tx.forgetCodes(ctx)
-	}
-	return nil
+// end reads the codes after the response to COMMIT, and closes the results. Its error does
+// not make the COMMIT doubtful: HandOut reads the codes that are not read here. But if the
+// connection is lost before the end of the pipeline, the response to COMMIT is lost too,
+// and the COMMIT is in doubt.
+func (c *writtenCodes) end(results pgx.BatchResults) error {
+	return errors.Join(c.read(results), results.Close())
 }

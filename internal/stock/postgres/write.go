@@ -49,7 +49,10 @@ func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 		err = tx.committed(results)
 	}
 	if err == nil && readsCodes {
-		err = tx.endWithCodes(ctx, results, codes)
+		if unread := codes.end(results); unread != nil {
+			//double:doubts-unread tx.forgetCodes(ctx) => err = unread
+			tx.forgetCodes(ctx)
+		}
 	} else {
 		err = errors.Join(err, results.Close())
 	}
