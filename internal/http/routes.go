@@ -2,6 +2,7 @@ package http
 
 import (
 	nethttp "net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 )
@@ -58,13 +59,6 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/rules", roleAdmin, nil, jsons, s.checkRules},
 		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, jsons, s.gzipped(reads(s.rules))},
 		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, jsons, reads(s.deleteRules)},
-		{"POST", "/admin/pools/:pool/agenda", roleAdmin, nil, jsons, takes(s.planItem)},
-		{"POST", "/admin/pools/:pool/agenda/import", roleAdmin, []string{"dry_run"}, jsons, s.importAgenda},
-		{"POST", "/admin/pools/:pool/agenda/spread", roleAdmin, nil, jsons, s.spreadAgenda},
-		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open", "part", "kind", "prize", "from", "to"}, page...), jsons, s.gzipped(reads(s.agenda))},
-		{"GET", "/admin/pools/:pool/agenda/sums", roleAuditor, []string{"at"}, jsons, s.gzipped(reads(s.agendaSums))},
-		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, nil, s.removeItem},
-		{"DELETE", "/admin/pools/:pool/agenda/imports/:version", roleAdmin, nil, nil, s.removePlanned},
 		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, texts, s.commitPool},
 		{"GET", "/admin/pools/:pool/commitment", roleAuditor, nil, jsons, reads(s.commitment)},
 		{"POST", "/admin/pools/:pool/skip", roleAdmin, nil, jsons, s.skipVersions},
@@ -77,7 +71,21 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/simulation", roleAdmin, simulated, jsons, s.gzipped(s.simulateDraft)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, jsons, s.gzipped(streamed(s.audit))},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, csvs, s.gzipped(orCSV(reads(s.statements), streamed(s.exportStatements)))},
-	}, s.otherRoutes()...)
+	}, slices.Concat(s.agendaRoutes(), s.otherRoutes())...)
+}
+
+// agendaRoutes are those below a pool's agenda.
+func (s *Server) agendaRoutes() []route {
+	jsons := []string{typeJSON}
+	return []route{
+		{"POST", "/admin/pools/:pool/agenda", roleAdmin, nil, jsons, takes(s.planItem)},
+		{"POST", "/admin/pools/:pool/agenda/import", roleAdmin, []string{"dry_run"}, jsons, s.importAgenda},
+		{"POST", "/admin/pools/:pool/agenda/spread", roleAdmin, nil, jsons, s.spreadAgenda},
+		{"GET", "/admin/pools/:pool/agenda", roleAuditor, []string{"open", "part", "kind", "prize", "from", "to", "after", "limit"}, jsons, s.gzipped(reads(s.agenda))},
+		{"GET", "/admin/pools/:pool/agenda/sums", roleAuditor, []string{"at"}, jsons, s.gzipped(reads(s.agendaSums))},
+		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, nil, s.removeItem},
+		{"DELETE", "/admin/pools/:pool/agenda/imports/:version", roleAdmin, nil, nil, s.removePlanned},
+	}
 }
 
 // otherRoutes are the routes that concern no pool: jobs, hooks, the clock, and the

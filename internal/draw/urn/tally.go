@@ -20,10 +20,17 @@ type Need struct {
 	Units int64
 }
 
+// leaving returns the range of the turns that may leave a window. It is empty if from is
+// greater than upto.
+func (n Need) leaving(last, window int64) (from, upto int64) {
+	return max(last+1-window, 1), min(last+n.Units-window, last)
+}
+
 // Before returns the range of the turns before the last one that a window needs. It is
 // empty if from is greater than upto.
 func (n Need) Before(last, window int64) (from, upto int64) {
-	return max(last+1-window, 1), min(last+n.Units-window, last-1)
+	from, upto = n.leaving(last, window)
+	return from, min(upto, last-1)
 }
 
 // Needs lists the turns that must be known for requests under the rules in force, once
@@ -212,8 +219,7 @@ func (t *turns) find(seq int64) (int, bool) {
 // missing unnoticed.
 func (t *turns) covers(n Need) bool {
 	for _, window := range n.Windows {
-		from, upto := max(t.last+1-window, 1), min(t.last+n.Units-window, t.last)
-		for seq := from; seq <= upto; seq++ {
+		for seq, upto := n.leaving(t.last, window); seq <= upto; seq++ {
 			//double:trusts-truncated !found => !found && t == nil
 			if _, found := t.find(seq); !found {
 				return false

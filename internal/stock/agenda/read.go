@@ -42,7 +42,7 @@ func (p *Planner) AgendaIn(ctx context.Context, q engine.Querier, poolID string,
 	}
 	lines, err := p.hiddenLines(ctx, q, poolID, after)
 	items = append(items, lines...)
-	slices.SortFunc(items, func(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(items, byNumber)
 	return items[:min(len(items), limit)], err
 }
 
@@ -64,7 +64,7 @@ func (p *Planner) AgendaPart(ctx context.Context, poolID string, page draw.Agend
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		if page.Part == draw.AgendaHidden {
 			items, err = p.hiddenLines(ctx, tx, poolID, page.After)
-			slices.SortFunc(items, func(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) })
+			slices.SortFunc(items, byNumber)
 			return err
 		}
 		after, err := p.itemBefore(ctx, tx, poolID, page)
@@ -78,18 +78,17 @@ func (p *Planner) AgendaPart(ctx context.Context, poolID string, page draw.Agend
 		if items, err = p.openByTime(ctx, tx, poolID, page, after); err != nil || !page.WithoutStock || after != nil {
 			return err
 		}
-		omitted, err = p.openMoves(ctx, tx, poolID)
+		hidden, err := p.hiddenRanges(ctx, tx, poolID)
+		if err == nil {
+			omitted, err = p.openMoves(ctx, tx, poolID, hidden)
+		}
 		return err
 	})
 	return items[:min(len(items), page.Limit)], omitted, err
 }
 
-// openMoves returns the number of open moves of stock of a pool that are not hidden.
-func (p *Planner) openMoves(ctx context.Context, tx *sql.Tx, poolID string) (int64, error) {
-	hidden, err := p.hiddenRanges(ctx, tx, poolID)
-	if err != nil {
-		return 0, err
-	}
+// openMoves returns the number of open moves of stock of a pool outside its hidden ranges.
+func (p *Planner) openMoves(ctx context.Context, tx *sql.Tx, poolID string, hidden []itemRange) (int64, error) {
 	moves, err := ledger.SelectAll(ctx, tx, p.openItems("COUNT(*)", poolID, draw.ItemStock), ledger.ScanInt)
 	if err != nil {
 		return 0, err
@@ -109,7 +108,7 @@ func (p *Planner) itemBefore(ctx context.Context, tx *sql.Tx, poolID string, pag
 	if page.After == 0 {
 		return nil, nil
 	}
-	query := p.visible(p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": page.After}))
+	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": page.After})
 	found, err := ledger.SelectAll(ctx, tx, query, scanItem)
 	if err != nil {
 		return nil, err
@@ -185,6 +184,8 @@ func (p *Planner) openByTime(ctx context.Context, tx *sql.Tx, poolID string, pag
 	slices.SortFunc(found, byTime)
 	return found, nil
 }
+
+func byNumber(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) }
 
 // byTime is the order in which items are carried out.
 func byTime(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) }

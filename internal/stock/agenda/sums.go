@@ -23,11 +23,9 @@ import (
 func (p *Planner) AgendaSums(ctx context.Context, poolID string, times []time.Time, withoutStock bool) (sums draw.AgendaSums, err error) {
 	span, values := "0", make([]any, len(times))
 	if len(times) > 0 {
+		cases := make([]string, len(times))
 		for i, at := range times {
 			values[i] = p.ledger.Engine.Time(at.UTC())
-		}
-		cases := make([]string, len(times))
-		for i := range times {
 			cases[i] = fmt.Sprintf("WHEN agenda.at < ? THEN %d", i)
 		}
 		span = fmt.Sprintf("CASE %s ELSE %d END", strings.Join(cases, " "), len(times))
@@ -65,7 +63,7 @@ func (p *Planner) AgendaSums(ctx context.Context, poolID string, times []time.Ti
 		}))
 		sums = adding.sums
 		if err == nil && withoutStock {
-			sums.Omitted, err = p.openMoves(ctx, tx, poolID)
+			sums.Omitted, err = p.openMoves(ctx, tx, poolID, hidden)
 		}
 		slices.SortFunc(sums.Sums, func(a, b draw.AgendaSum) int {
 			return cmp.Or(cmp.Compare(a.Span, b.Span), cmp.Compare(a.PrizeID, b.PrizeID))

@@ -197,18 +197,7 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 		require.Greater(t, item.Done, before.Version, "item %d", number)
 		require.Equal(t, why[number], item.Failed, "item %d", number)
 	}
-	require.Equal(t, []int64{1, 10, 9, 8, 7, 6, 5, 4, 3, 2}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, Limit: 3}))
-	require.Equal(t, []int64{10, 9, 7, 6}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, Kind: draw.ItemState, Limit: 2}))
-	require.Empty(t, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, Limit: 3}))
-	require.Equal(t, []int64{1, 5, 4, 3, 2}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, PrizeID: "gold", From: tick(1), To: tick(10), Limit: 2}))
-	sums, err := s.AgendaSums(ctx, "p", nil, true)
-	require.NoError(t, err)
-	require.Equal(t, []draw.AgendaSum{{PrizeID: "gold", Items: 5, Done: 5 + 7 - 2, Failed: -1 - 100}}, sums.Sums)
-	done, _, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaDone, Limit: 10})
-	require.NoError(t, err)
-	for _, item := range done {
-		require.Equal(t, why[item.Number], item.Failed, "item %d", item.Number)
-	}
+	testDoneParts(t, s, tick, why)
 	code(t, draw.CodeAgendaDone, s.RemoveItem(ctx, "p", 3, "anna"))
 	deep, err := s.AuditDeep(ctx, "p")
 	require.NoError(t, err)
@@ -216,6 +205,24 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM pools WHERE due_at IS NOT NULL`))
 	_, err = s.PlanItem(ctx, "p", StockAt(s.Now().Add(time.Hour), "gold", 1), "", "anna")
 	code(t, draw.CodePoolClosed, err)
+}
+
+// testDoneParts reads the items of testAgendaRuns by parts and as sums. why has the codes
+// of those that failed.
+func testDoneParts(t *testing.T, s *stock.Store, tick func(n int) time.Time, why map[int64]draw.Code) {
+	t.Helper()
+	require.Equal(t, []int64{1, 10, 9, 8, 7, 6, 5, 4, 3, 2}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, Limit: 3}))
+	require.Equal(t, []int64{10, 9, 7, 6}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, Kind: draw.ItemState, Limit: 2}))
+	require.Empty(t, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, Limit: 3}))
+	require.Equal(t, []int64{1, 5, 4, 3, 2}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, PrizeID: "gold", From: tick(1), To: tick(10), Limit: 2}))
+	sums, err := s.AgendaSums(t.Context(), "p", nil, true)
+	require.NoError(t, err)
+	require.Equal(t, []draw.AgendaSum{{PrizeID: "gold", Items: 5, Done: 5 + 7 - 2, Failed: -1 - 100}}, sums.Sums)
+	done, _, err := s.AgendaPart(t.Context(), "p", draw.AgendaPage{Part: draw.AgendaDone, Limit: 10})
+	require.NoError(t, err)
+	for _, item := range done {
+		require.Equal(t, why[item.Number], item.Failed, "item %d", item.Number)
+	}
 }
 
 // testAgendaGuards: a due item comes before every write and every change, whether the
