@@ -91,26 +91,26 @@ func (s *service) drawUntil(status int, before func()) {
 	}, commandMax, 10*time.Millisecond)
 }
 
-// tellsOfChanges checks the log lines about one loss of readiness: one line must state
-// the cause, and one line the duration.
+// tellsOfChanges checks the log lines about each loss of readiness: one line must state
+// the cause, and then one line the duration. A busy machine may lose it again.
 func tellsOfChanges(log []map[string]any) error {
-	var lost, found []map[string]any
+	var lost, found map[string]any
 	for _, line := range log {
 		switch line["msg"] {
 		case "not ready":
-			lost = append(lost, line)
+			if cause, _ := line["error"].(string); cause == "" || lost != nil {
+				return fmt.Errorf("no cause, or a second line of one loss: %v, %v", lost, line)
+			}
+			lost = line
 		case "ready again":
-			found = append(found, line)
+			if seconds, _ := line["seconds"].(float64); seconds <= 0 || lost == nil || line["error"] != lost["error"] {
+				return fmt.Errorf("no loss before it, another cause, or no duration: %v, %v", lost, line)
+			}
+			lost, found = nil, line
 		}
 	}
-	if len(lost) != 1 || len(found) != 1 {
-		return fmt.Errorf("%d lines of a loss, %d of its end", len(lost), len(found))
-	}
-	if cause, _ := lost[0]["error"].(string); cause == "" || cause != found[0]["error"] {
-		return fmt.Errorf("no cause: %v, %v", lost, found)
-	}
-	if seconds, _ := found[0]["seconds"].(float64); seconds <= 0 {
-		return fmt.Errorf("no duration: %v", found)
+	if lost != nil || found == nil {
+		return fmt.Errorf("no end of a loss: %v", lost)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func TestTellsOfChangesCatches(t *testing.T) {
 	lost, found := map[string]any{"msg": "not ready", "error": "full"}, map[string]any{"msg": "ready again", "error": "full", "seconds": 1.5}
 	require.NoError(t, tellsOfChanges([]map[string]any{lost, found}))
 	for _, double := range [][]map[string]any{
-		{}, {lost}, {lost, lost, found}, {{"msg": "not ready"}, found}, {lost, {"msg": "ready again", "error": "full"}},
+		{}, {lost}, {found}, {lost, lost, found}, {lost, found, found}, {{"msg": "not ready"}, found}, {lost, {"msg": "ready again", "error": "full"}},
 	} {
 		require.Error(t, tellsOfChanges(double), "%v", double)
 	}
