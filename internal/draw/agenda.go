@@ -17,16 +17,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AgendaMax is the maximum number of items that are planned at once. OpenItemsMax is
-// the maximum number of open items of a pool.
+// AgendaMax is the maximum number of items that one request may plan. OpenItemsMax is the
+// maximum number of open items of a pool.
 const (
 	AgendaMax    = 100_000
 	OpenItemsMax = 1_000_000
 )
 
-// ItemLeftMax is how long an instance leaves an item that it cannot read to other
-// instances, counted from the time of the item. Then it records the item as failed, so
-// that the item no longer blocks the pool.
+// ItemLeftMax is the time for which an instance waits until another one carries out an
+// item that it cannot read itself. It begins at the item's time. After that, the instance
+// records the item as failed, so that the item no longer blocks the pool.
 const ItemLeftMax = time.Minute
 
 // ItemKind is the kind of change that an item of an agenda plans.
@@ -41,7 +41,7 @@ const (
 	ItemMoment ItemKind = "moment"
 )
 
-// AgendaPart is a part of an agenda, which is read in an order of its own.
+// AgendaPart is a part of an agenda. Each part is read in its own order.
 type AgendaPart string
 
 // The parts of an agenda.
@@ -57,13 +57,14 @@ const (
 // AgendaPage selects a page of a part of an agenda.
 type AgendaPage struct {
 	Part AgendaPart
-	// Kind selects the items of one kind, "" those of all kinds. Hidden items have none.
+	// Kind selects the items of one kind; "" selects all kinds. Hidden items have no
+	// kind.
 	Kind ItemKind
-	// WithoutStock leaves open moves of stock out. Their place among other items would
+	// WithoutStock leaves out open moves of stock. Their place among other items would
 	// reveal when they are due, even without their times.
 	WithoutStock bool
-	// PrizeID, From and To select the items of a prize and of a span, "" and zero those of
-	// all: From is included, To is not.
+	// PrizeID selects the items of a prize, "" those of all prizes. From and To bound the
+	// times of the items; a zero time does not bound them. From is included, To is not.
 	PrizeID  string
 	From, To time.Time
 	// After is the number of the last item of the page before, 0 for the first page.
@@ -82,11 +83,12 @@ type AgendaSums struct {
 
 // AgendaSum is the sum over the items of a prize between two times.
 type AgendaSum struct {
-	// Span is the number of given times that are not after the items.
+	// Span is the place of the items among the given times: the number of times that are
+	// not after the items.
 	Span    int
 	PrizeID string
-	// Items is their number. Planned, Done and Failed are the units of those that are open,
-	// those that were carried out, and those that were not possible.
+	// Items is the number of the items. Planned are the units of open items. Done are
+	// those of items that were carried out, and Failed are those of items that failed.
 	Items, Planned, Done, Failed int64
 }
 
@@ -101,7 +103,7 @@ type Item struct {
 	Kind   ItemKind
 	// State belongs to a state item.
 	State State
-	// Rules belong to a rules item, nil to remove the rules.
+	// Rules are the rules of a rules item, nil to remove the rules.
 	Rules *Rules
 	// Stock is the move of a stock item or of a moment, without pool and key.
 	Stock Stocking
@@ -142,7 +144,7 @@ type Hidden struct {
 
 // Planned is the record of items that were planned together.
 type Planned struct {
-	// First is the number of the first item, Version the version of the change.
+	// First is the number of the first item, and Version is the version of the change.
 	First, Version int64
 	Count          int
 	// Seal is empty for a single item.
@@ -160,7 +162,7 @@ type Seal struct{ Salt, SHA256 string }
 // ItemDone is the body of the change that records an item that failed.
 type ItemDone struct {
 	Item int64 `json:"item"`
-	// Failed is the code of the reason, Detail its sentence.
+	// Failed is the code of the reason, and Detail is the reason as a sentence.
 	Failed Code   `json:"failed"`
 	Detail string `json:"detail"`
 }
@@ -246,8 +248,8 @@ func (i *Item) Body() string {
 // StateBody returns the body of an item of a state.
 func StateBody(s State) string { return `{"state":"` + string(s) + `"}` }
 
-// ReadBody sets the change or move that a body of the item's kind plans; readRules
-// reads the rules of a change. An item that this binary cannot read keeps its body: see
+// ReadBody sets the change or move of the item from a stored body. readRules reads the
+// rules of a change. If this binary cannot read the body, the item keeps it: see
 // [Item.Unreadable].
 func (i *Item) ReadBody(body string, readRules func(*Change) (*Rules, bool)) {
 	var err error
@@ -356,7 +358,7 @@ func numberAfter(prefix, key string) int64 {
 type Spread struct {
 	PrizeID string
 	Units   int64
-	// From is the first instant of the span, To the first after it.
+	// From is the first instant of the span, and To is the first instant after it.
 	From, To time.Time
 	// Every is the time between two releases; 0 gives each unit a random instant.
 	Every  time.Duration
@@ -366,8 +368,8 @@ type Spread struct {
 }
 
 // Items returns the items of the schedule, in order of their times. At fixed intervals,
-// the releases have as equal numbers of units as possible. For random instants, below
-// returns the random numbers. Error: CodeInvalidRequest.
+// the units are distributed over the releases as equally as possible. For random
+// instants, below returns the random numbers. Error: CodeInvalidRequest.
 func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 	span := s.To.Sub(s.From)
 	switch {

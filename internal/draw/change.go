@@ -19,7 +19,7 @@ type PoolChange struct {
 	Currency, Text *string
 	// Fair turns the public page of fairness on or off.
 	Fair *bool
-	// Pause, if not nil, is the message for callers that draw; the change must be to
+	// Pause, if not nil, is the message for callers that draw; the change must set
 	// StatePaused. A pool that is already paused gets the message as a change of its own.
 	Pause *Pause
 	// Round, if not nil, is the announced round that a pool with a beacon is opened
@@ -80,10 +80,10 @@ const (
 	WhatCommit What = "commit" // hash: of the commitment to the pool's seeds
 	// WhatErased: a user's awards have a pseudonym from now on; awards is their number.
 	WhatErased What = "user-forgotten"
-	// WhatSkipped: the version gives nothing; reason, if there is one.
+	// WhatSkipped: a version that gives no unit; reason, if one was given.
 	WhatSkipped What = "skip"
-	// WhatCodes: prize, and either count and sha256 of codes that were imported
-	// together, or dropped: how many left the reserve.
+	// WhatCodes: prize. For an import of codes also count and sha256; for codes that were
+	// removed from the reserve also dropped, their number.
 	WhatCodes What = "codes"
 )
 
@@ -94,7 +94,8 @@ type Entry struct {
 	Change *Change
 }
 
-// In returns a copy of the entry that names the pool, and shares nothing with e.
+// In returns a copy of the entry, with the id of its pool. The copy shares no memory with
+// e.
 func (e Entry) In(poolID string) Entry {
 	switch {
 	case e.Award != nil:
@@ -191,8 +192,8 @@ func (p *Pool) IsAt(revisions []int64) error {
 	return nil
 }
 
-// CheckNotClosed returns an error if the pool is closed: then its contents and the way
-// it is drawn from no longer change. Error: CodePoolClosed.
+// CheckNotClosed returns an error if the pool is closed: then neither its contents nor
+// the way in which it is drawn from can change. Error: CodePoolClosed.
 func (p *Pool) CheckNotClosed() error {
 	if p.State == StateClosed {
 		return Errorf(CodePoolClosed, "pool %q is closed, which is final", p.ID)

@@ -43,12 +43,12 @@ type CodeCounts struct {
 	Keys map[string]int64
 }
 
-// GivenCode is a code and the award and state of its unit.
+// GivenCode is a code, with the award and the state of its unit.
 type GivenCode struct {
 	PrizeID string
 	Place   int64
-	// Version is the version of the award that gave it, 0 for none; IsStocked reports
-	// whether a unit has it.
+	// Version is the version of the award that gave the code, 0 for none. IsStocked
+	// reports whether the code belongs to a unit.
 	Version   int64
 	IsStocked bool
 	Code      string

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAddressesThatAreShown: an address is accepted only if it is of https and every
-// browser reads it alike.
+// TestAddressesThatAreShown: an address is accepted only if it is an https address that
+// all browsers read in the same way.
 func TestAddressesThatAreShown(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"https://shop.example", "https://shop.example:8443/a%20b?c=d#e", "https://[::1]/x"} {

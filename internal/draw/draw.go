@@ -51,9 +51,9 @@ type Award struct {
 	Code           string
 	// Sealed is the sealed code, if the write of the award has read it after its commit.
 	Sealed *SealedCode
-	// NeedsClaim reports whether the award has to be claimed, ClaimUntil is its initial
-	// deadline, the zero time for none. AsksClaims reports whether the rules of its
-	// version have to be read to set both.
+	// NeedsClaim reports whether the award has to be claimed. ClaimUntil is the initial
+	// deadline of the claim, the zero time for none. AsksClaims reports whether the rules
+	// of the award's version have to be read to set both.
 	NeedsClaim, AsksClaims bool
 	ClaimUntil             time.Time
 	// Unit counts the prize's issued units, from 1.
@@ -83,9 +83,9 @@ type Redirect struct {
 // Why is the reason why an outcome was redirected.
 type Why string
 
-// The reasons. A prize that was drawn may be withheld; a guarantee replaces nothing, a
-// withheld prize, or a blank of the urn. A moment replaces any drawn unit, even one of
-// the same prize.
+// The reasons. The first three withhold the drawn prize. A guarantee applies if the urn
+// gave no unit or a blank, or if the drawn prize is withheld. A moment replaces any drawn
+// unit, even one of the same prize.
 const (
 	WhySoldOut   Why = "sold-out"
 	WhyLimit     Why = "limit"
@@ -284,12 +284,13 @@ const (
 	tagSize = 16
 )
 
-// ErasedUser returns what replaces an erased user in the awards of a committed pool:
-// the tag of the user in the pool's public log.
+// ErasedUser returns the text that replaces an erased user in the awards of a committed
+// pool. It contains the user's tag in the pool's public log.
 func ErasedUser(tag string) string { return erasedPrefix + tag }
 
-// ErasedTag is the reverse of [ErasedUser]; erased is false for any other user. No
-// request may use such a name, because it would draw as another user.
+// ErasedTag returns the tag in a text that [ErasedUser] returned; erased is false for any
+// other user. No request may have such a text as its user, because it would draw as the
+// erased user.
 func ErasedTag(user string) (tag string, erased bool) {
 	tag, found := strings.CutPrefix(user, erasedPrefix)
 	if !found {

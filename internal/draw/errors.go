@@ -58,8 +58,8 @@ const (
 	// CodeRoundNotAnnounced: a pool with a beacon can be opened only with a round that
 	// was announced before the beacon published it.
 	CodeRoundNotAnnounced Code = "round-not-announced"
-	// CodeRulesUnreadable: this binary cannot read something that is stored of a pool,
-	// such as rules or a planned item. That is not the fault of a request.
+	// CodeRulesUnreadable: this binary cannot read stored data of a pool, such as rules
+	// or a planned item. No request has caused that.
 	CodeRulesUnreadable Code = "rules-unreadable"
 	CodeJobRunning      Code = "job-running"
 	// CodeClockLeapt: the database's clock has leapt, so that decisions that depend on
@@ -72,8 +72,8 @@ const (
 	CodePrizeHasNoCodes Code = "prize-has-no-codes"
 	CodeSealKeyMissing  Code = "seal-key-missing"
 
-	// CodeCodeShown: the unit of a code that somebody may have seen cannot return to stock.
-	// CodeCodeNotOpen: the award is not claimed yet, so that its code is shown to nobody.
+	// CodeCodeShown: the unit of a code that somebody may have seen cannot return to
+	// stock. CodeCodeNotOpen: the award is not claimed yet, so its code is not shown.
 	CodeCodeShown   Code = "code-shown"
 	CodeCodeNotOpen Code = "code-not-open"
 
@@ -84,8 +84,8 @@ const (
 	CodeAwardNotFulfilled Code = "award-not-fulfilled"
 )
 
-// Error is an answer that is not a prize. Detail is one sentence for the caller and
-// contains nothing confidential; Err, if set, is the cause for the log.
+// Error is the refusal of a request, or a failure. Detail is one sentence for the caller
+// and contains nothing confidential; Err, if set, is the cause for the log.
 type Error struct {
 	Code   Code
 	Detail string
@@ -140,7 +140,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// quotedMax bounds how much of a caller's name a detail repeats, in bytes.
+// quotedMax is the maximum length of a caller's name in a detail, in bytes.
 const quotedMax = 100
 
 // Quote quotes the beginning of a name that the caller chose, for a detail.

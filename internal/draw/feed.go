@@ -10,8 +10,9 @@ import (
 // FeedCursor is a place in the feed of awards over all pools: after one version, in one
 // segment of the feed. The zero cursor is the beginning.
 type FeedCursor struct {
-	// Segment is the segment's number, and Version the last version that was read. Mark
-	// is the segment's mark: if it differs, the order of the feed is another one.
+	// Segment is the segment's number, and Version is the last version that was read.
+	// Mark is the segment's mark. If it differs, the cursor belongs to another order of
+	// the feed.
 	Segment, Version, Mark int64
 	// PoolID is the pool of the segment.
 	PoolID string
@@ -71,8 +72,8 @@ type FeedPage struct {
 	IsEnd bool
 }
 
-// ErrorFeedForked returns the error of a feed that contained later versions of a pool,
-// which the pool has lost. version is the last one that is left.
+// ErrorFeedForked returns the error of a pool that has lost versions which were in the
+// feed. version is the last version that the pool still has.
 func ErrorFeedForked(poolID string, version int64) *Error {
 	e := Errorf(CodeFeedForked, "pool %q has lost versions after %d that were in the feed; accept=fork continues", poolID, version)
 	e.Fork = &Fork{poolID, version}

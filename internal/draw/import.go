@@ -40,7 +40,7 @@ type Imported struct {
 	Version int64
 	// Encoding is the file's encoding.
 	Encoding Encoding
-	// Value is the value of the added units, StockValue the value of all remaining
+	// Value is the value of the added units, and StockValue is the value of all remaining
 	// units of the pool after the import. Only a dry run computes them.
 	Value, StockValue decimal.Decimal
 	// Preview lists the expected results of a dry run, in the order of the file, for at

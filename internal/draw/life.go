@@ -56,12 +56,13 @@ const StepTextMax = 200
 
 // Step is one step in the life of an award.
 type Step struct {
-	// N is the step's number in its pool, from 1, Seq its number in its award. Award is
-	// the version of the award.
+	// N is the step's number in its pool, from 1, and Seq is its number in its award.
+	// Award is the version of the award.
 	N, Award, Seq int64
 	PoolID        string
 	What          StepKind
-	// State is the award's state after the step, Since the time of the change to it.
+	// State is the award's state after the step, and Since is the time of the change to
+	// it.
 	State AwardState
 	Since time.Time
 	// DrawID, Ordinal and PrizeID are the award's.
@@ -122,15 +123,15 @@ type StepFile struct {
 	Actor string
 	// DryRun checks everything, and writes nothing.
 	DryRun bool
-	// MayStep returns an error unless the caller may make a step of a kind. Error:
-	// CodeForbidden.
+	// MayStep returns an error unless the caller may make a step of the given kind.
+	// Error: CodeForbidden.
 	MayStep func(StepKind) error
 }
 
 // SteppedFile is the result of a file of steps, or the expected result of a dry run.
 type SteppedFile struct {
-	// Lines counts the lines, Written the lines that made a step, and Unchanged the
-	// lines whose award was already in the wanted state.
+	// Lines counts all lines, Written counts those that made a step, and Unchanged counts
+	// those whose award was already in the wanted state.
 	Lines, Written, Unchanged int
 	DryRun                    bool
 	// Encoding is the file's encoding.
@@ -140,17 +141,18 @@ type SteppedFile struct {
 // LifeFacts are the facts that, together with the state, decide whether an award can
 // take a step.
 type LifeFacts struct {
-	// IsBlank reports whether the award is a blank, NeedsClaim that it has to be claimed, and
-	// IsPast that its deadline has passed.
+	// IsBlank reports whether the award is a blank, NeedsClaim reports whether it has to
+	// be claimed, and IsPast reports whether its deadline has passed.
 	IsBlank, NeedsClaim, IsPast bool
-	// IsSame reports whether the award is fulfilled with the wanted reference, IsReopened whether
-	// its state was made by a step reopened.
+	// IsSame reports whether the award is fulfilled with the wanted reference. IsReopened
+	// reports whether a step of the kind reopened led to its state.
 	IsSame, IsReopened bool
-	// HasCode reports whether the prize has codes, WasShown whether the award's code
-	// was shown, and HasReserve whether a code is left in the reserve.
+	// HasCode reports whether the prize has codes, and WasShown reports whether the
+	// award's code was shown. HasReserve reports whether a code is left in the reserve.
 	HasCode, WasShown, HasReserve bool
 	// Returns reports whether the unit is to return to stock. IsClosed and IsGuarded
-	// report why the pool's stock cannot be moved: it is closed, or open with a beacon.
+	// report that the pool's stock cannot be moved, because the pool is closed, or open
+	// with a beacon.
 	Returns, IsClosed, IsGuarded bool
 }
 
@@ -270,8 +272,8 @@ func nextOfCode(state, now AwardState, step StepKind, f LifeFacts) (AwardState, 
 // Life is an award with its later steps and state.
 type Life struct {
 	Award Award
-	// State is the current, publicly visible state, Since the time at which the award
-	// entered it.
+	// State is the current, publicly visible state, and Since is the time at which the
+	// award entered it.
 	State AwardState
 	Since time.Time
 	// NeedsClaim and Until follow from the award's rules; Until is the zero time for no
@@ -279,7 +281,8 @@ type Life struct {
 	NeedsClaim bool
 	Until      time.Time
 	Reference  string
-	// HasCode reports whether the prize has codes, WasShown whether somebody may have seen the code.
+	// HasCode reports whether the prize has codes, and WasShown reports whether somebody
+	// may have seen the code.
 	HasCode, WasShown bool
 	Steps             []Step
 }
@@ -296,7 +299,7 @@ func (l *Life) IsCodeOpen() bool {
 	return l.HasCode && (!l.NeedsClaim || l.State == AwardClaimed || l.State == AwardFulfilled)
 }
 
-// IsTold reports whether the life of the award contains more than that it was won.
+// IsTold reports whether the award's life has anything to show besides the win.
 func (l *Life) IsTold() bool { return l.Award.Win() && (l.NeedsClaim || l.HasCode || len(l.Steps) > 0) }
 
 // WithinMin and WithinMax bound the time in which an award is to be claimed.
@@ -349,9 +352,9 @@ func ClaimsOf(r *Rules) *Claims {
 // NeedsClaim reports whether an award that was made under the claims needs a claim.
 func (c *Claims) NeedsClaim(a *Award) bool { return a.Win() && c.Cover(a.PrizeID) }
 
-// Deadline returns the time until which an award that was made under the claims can be
-// claimed, the zero time for no deadline. now are the claims of the rules in force: they
-// can extend the time, but not shorten it.
+// Deadline returns the deadline for claiming an award that was made under the claims, the
+// zero time for none. now are the claims of the rules in force: they can extend the time,
+// but not shorten it.
 func (c *Claims) Deadline(a *Award, now *Claims) time.Time {
 	if c.Within == 0 {
 		return time.Time{}

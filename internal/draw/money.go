@@ -6,8 +6,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Spending is the value, in cents, that was issued under rules with a budget. It counts
-// from From, the start of the budget's window.
+// Spending is the value, in cents, that was issued under rules with a budget. From is the
+// start of the budget's window.
 type Spending struct {
 	From  time.Time
 	Cents int64
@@ -16,8 +16,8 @@ type Spending struct {
 // Is reports whether both spendings are the same.
 func (s Spending) Is(other Spending) bool { return s.Cents == other.Cents && s.From.Equal(other.From) }
 
-// In returns the amount that was spent in the window that contains at, 0 in a new
-// window.
+// In returns the amount that was spent in the window that contains the time at. It is 0
+// in a new window.
 func (s Spending) In(b *Budget, at time.Time, zone *time.Location) Spending {
 	if start := b.Per.Start(at, zone); s.From.Before(start) {
 		return Spending{From: start}
@@ -25,14 +25,15 @@ func (s Spending) In(b *Budget, at time.Time, zone *time.Location) Spending {
 	return s
 }
 
-// HasEnded reports whether the budget's window that contains at ended before now.
+// HasEnded reports whether the budget's window that contains the time at has ended at the
+// time now.
 func (b *Budget) HasEnded(at, now time.Time, zone *time.Location) bool {
 	next := b.Per.Next(at, zone)
 	return !next.IsZero() && !next.After(now)
 }
 
-// Before returns how much of the amount that was spent until now counts in the window
-// that contains at. It is nothing if that window has ended.
+// Before returns the amount that was spent before now in the window that contains the
+// time at. It is 0 if that window has ended.
 func (s Spending) Before(b *Budget, at, now time.Time, zone *time.Location) Spending {
 	before := Spending{From: b.Per.Start(at, zone)}
 	if !b.HasEnded(at, now, zone) {
@@ -47,7 +48,7 @@ type BudgetStanding struct {
 	// Spent is the value that was issued in the present window, in cents. Left is the
 	// rest of the budget. It is 0 if more than the budget was issued, under former rules.
 	Spent, Left int64
-	// From is the start of the window, and ResetsAt its end, zero for never.
+	// From is the start of the window, and ResetsAt is its end, zero for never.
 	From, ResetsAt time.Time
 }
 

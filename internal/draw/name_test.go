@@ -29,8 +29,8 @@ func checkJoiners(check func(what, s string) error) error {
 	return nil
 }
 
-// TestNamesMayHaveJoiners: of the broken doubles, one refuses each zero-width joiner, and
-// the others allow one of the two characters everywhere.
+// TestNamesMayHaveJoiners: one broken double refuses each zero-width joiner. Each of the
+// others allows one of the two characters everywhere.
 func TestNamesMayHaveJoiners(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, checkJoiners(draw.CheckName))

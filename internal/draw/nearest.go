@@ -28,8 +28,8 @@ func Nearest(word string, known []string) (nearest string) {
 	return nearest
 }
 
-// mistakes returns the number of letters to change, insert, remove or exchange with the
-// next one, to get b from a.
+// mistakes returns the number of letters of a that must be changed, inserted, removed, or
+// exchanged with the next one, so that a becomes b.
 func mistakes(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
@@ -52,8 +52,8 @@ func mistakes(a, b []rune) int {
 	return row[len(b)]
 }
 
-// OrNearest returns a question that names the known word that is most like a mistyped
-// one, to be appended to a sentence; "" if no word is similar.
+// OrNearest returns a question to append to a sentence. It names the known word that is
+// most like a mistyped one. It is "" if no word is similar.
 func OrNearest(word string, known []string) string {
 	nearest := Nearest(word, known)
 	if nearest == "" {

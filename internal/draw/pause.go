@@ -15,7 +15,8 @@ type Pause struct {
 	// with CodePaused, and a retry is worthwhile. Otherwise they are refused with
 	// CodePoolNotOpen.
 	RetryAfter time.Duration
-	// Notice is shown to players, Reason only to administrators; "" for none.
+	// Notice is shown to players, and Reason is shown only to administrators; "" for
+	// none.
 	Notice, Reason string
 }
 

@@ -225,8 +225,8 @@ type Archived int
 
 // PoolFilter selects the pools of a list.
 type PoolFilter struct {
-	// Words are separated by blanks: a pool's name or id contains each of them, whatever
-	// their case and accents. "" selects every name.
+	// Words are words separated by blanks. The name or the id of a selected pool contains
+	// each of them, ignoring case and accents. "" selects every name.
 	Words string
 	// State is the pool's state, "" for any.
 	State    State
@@ -282,8 +282,8 @@ const CopyDaysMax = 36_600
 // PoolCopy describes the copy of a pool.
 type PoolCopy struct {
 	ID, Name string
-	// Days, if set, also copies the agenda: each item is moved by so many calendar days,
-	// and keeps its time of day.
+	// Days, if set, also copies the agenda: each item is moved by this number of calendar
+	// days, and keeps its time of day.
 	Days *int
 	// Zone decides the time of day; nil means the zone of the rules: see ZoneOf.
 	Zone *time.Location
@@ -315,8 +315,8 @@ func ZoneOf(all ...*Rules) *time.Location {
 
 // Shift returns the time of an item of the copy, at the same time of day in zone. If
 // clocks show that time twice on the new day, it keeps its offset from UTC if possible.
-// If clocks skip it, it is later by the length of the jump. time.AddDate guarantees
-// neither.
+// If clocks skip it, it is later by the length of the jump. In both cases, time.AddDate
+// guarantees no such result.
 func (c *PoolCopy) Shift(at time.Time, zone *time.Location) time.Time {
 	at = at.In(zone)
 	year, month, day := at.Date()

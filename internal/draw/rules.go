@@ -24,7 +24,7 @@ const (
 	PublishedMax = 2 * RulesMax
 	// LimitsMax is the maximum number of limits of a document.
 	LimitsMax = 16
-	// LimitMax is the maximum of a limit's max.
+	// LimitMax is the maximum value of Max in a limit.
 	LimitMax = 1_000_000
 	// BlockedMax is the maximum number of users that a document blocks.
 	BlockedMax = 1000
@@ -37,14 +37,15 @@ const (
 )
 
 // Rules is a parsed rules document, which decides the draws of a pool together with its
-// stock. It never changes after parsing. No rules are a nil *Rules.
+// stock. It never changes after parsing. A nil *Rules means no rules.
 type Rules struct {
 	// Win is the chance that a draw takes a unit of the urn, 1 if the document states
 	// none. It is 1 under the fixed law.
 	Win Fraction
 	// Odds belong to the fixed law, nil under the stock law.
 	Odds *FixedOdds
-	// Fallback is the id of the endless blank that a draw of nothing gets, "" for none.
+	// Fallback is the id of the endless blank that a draw without a unit gets, "" for
+	// none.
 	Fallback string
 	// Guarantee is nil for none.
 	Guarantee *Guarantee
@@ -70,8 +71,8 @@ type Rules struct {
 	document []byte
 	digest   [sha256.Size]byte
 	counted  []Counted
-	// unreadable is why the document could not be read, nil if it was. statesBudget is
-	// set with it.
+	// unreadable is why the document could not be read, nil if it was read. statesBudget
+	// reports whether an unreadable document has a budget.
 	unreadable   error
 	statesBudget bool
 }
@@ -169,10 +170,11 @@ func (r *Rules) LowOf(poolID string, prizes []Prize) (low []LowPrize) {
 	return low
 }
 
-// Document returns the rules document in its canonical form: no blanks, strings and
-// numbers as in RFC 8785, members in the order of rulesDocument, the prizes of odds in
-// the order of their ids. Two documents are the same if their canonical forms are equal.
-// Lists and fractions stay as they were written, and no default is added.
+// Document returns the rules document in its canonical form. It has no blanks. Strings
+// and numbers are as in RFC 8785. Members are in the order of rulesDocument, and the
+// prizes of odds in the order of their ids. Two documents are the same if their canonical
+// forms are equal. Lists and fractions stay as they were written, and no default is
+// added.
 func (r *Rules) Document() string { return string(r.document) }
 
 // SHA256 returns the digest of the canonical document, in hexadecimal.
@@ -212,7 +214,8 @@ func (r *Rules) SameWindow(other *Rules) bool {
 		r.Zone.String() == other.Zone.String()
 }
 
-// NewRules adds what follows from the canonical document to rules that were read from it.
+// NewRules completes rules that were read from a canonical document: it adds the
+// document, its digest, and the kinds of turns that the rules count.
 func NewRules(stated Rules, document []byte) *Rules {
 	r := &stated
 	r.document, r.digest = document, sha256.Sum256(document)
@@ -239,9 +242,8 @@ func (r *Rules) count(c Counted) {
 	}
 }
 
-// Counted lists the kinds of turns that the rules count, each once. When something of
-// such a kind happens, a turn is written. If the list is empty, no turns of users need to
-// be read.
+// Counted lists the kinds of turns that the rules count, each once. A turn is written for
+// each event of these kinds. If the list is empty, no turns of users need to be read.
 func (r *Rules) Counted() []Counted {
 	if r == nil {
 		return nil
@@ -249,8 +251,8 @@ func (r *Rules) Counted() []Counted {
 	return r.counted
 }
 
-// Check returns an error unless the rules fit the prizes of a pool. Its code is
-// CodeInvalidRequest, and it names the member; or its code is CodeRulesUnreadable.
+// Check returns an error unless the rules fit the prizes of a pool. Errors:
+// CodeInvalidRequest, which names the member, and CodeRulesUnreadable.
 func (r *Rules) Check(prizes []Prize) error {
 	if r.unreadable != nil {
 		return Unreadable("the rules", r.unreadable)
@@ -354,8 +356,7 @@ func Unreadable(what string, why error, args ...any) *Error {
 	return e
 }
 
-// AnyRules stands for any rules in place of a version; it does not match a pool without
-// rules.
+// AnyRules, used in place of a version, matches all rules, but not a pool without rules.
 const AnyRules int64 = -1
 
 // Ruling is the record that rules came into force in a pool.
@@ -403,7 +404,7 @@ func (l Limit) Counted() Counted {
 	return CountedPrize(l.PrizeID)
 }
 
-// By states whose draws a limit counts together, such as those of a user.
+// By states which draws a limit counts together, such as those of one user.
 type By int
 
 // ByUser counts the draws of each user.
@@ -412,7 +413,7 @@ const ByUser By = iota
 // String returns the word for one subject, for texts that people read.
 func (b By) String() string { return "user" }
 
-// Of returns the id of the subject, the user, for which a draw of the player counts.
+// Of returns the id of the subject for which a draw of the player counts: the user.
 func (b By) Of(p Player) string { return p.UserID }
 
 // Player identifies who draws. Limits can count by each of its members.
@@ -429,7 +430,7 @@ func (a *Award) Player() Player { return Player{UserID: a.UserID} }
 type Counted string
 
 // The kinds. [CountedPrize] returns the kind of one prize. Ids have no colon, so a prize
-// with the id win has a kind of its own.
+// with the id "win" has a kind of its own.
 const (
 	// CountedDraw is a requested unit.
 	CountedDraw Counted = "draw"

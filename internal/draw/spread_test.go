@@ -55,7 +55,7 @@ func TestSpread(t *testing.T) {
 		_, err := s.Items(rand.Int64N)
 		require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err))
 	}
-	// One release, although the sum of the span and the interval exceeds a
+	// There is one release, although the sum of the span and the interval exceeds a
 	// time.Duration.
 	long := draw.Spread{PrizeID: "gold", Reason: "r", From: from, To: from.AddDate(250, 0, 0), Units: 5, Every: math.MaxInt64}
 	items, err := long.Items(rand.Int64N)

@@ -23,8 +23,8 @@ func AppendTime(b []byte, t time.Time) []byte {
 	return append(b, 'Z')
 }
 
-// timeShape is that of RFC 3339. time.Parse also accepts hours of one digit, a comma
-// before the fraction, and offsets that do not exist.
+// timeShape matches the form of RFC 3339. time.Parse also accepts hours of one digit, a
+// comma before the fraction, and offsets that do not exist.
 var timeShape = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // yearMax is the last year that every database can store; the first one is 1.

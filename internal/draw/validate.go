@@ -33,8 +33,8 @@ const (
 // ValueMax returns the maximum value of a prize; values have at most two decimals.
 func ValueMax() decimal.Decimal { return decimal.New(999_999_999_999_99, -2) }
 
-// CheckID returns an error unless s may be the id of a pool or a prize. what is pool or
-// prize, for the message.
+// CheckID returns an error unless s may be the id of a pool or a prize. The parameter
+// what is pool or prize, for the message.
 func CheckID(what, s string) error {
 	if s == "" {
 		return Errorf(CodeInvalidRequest, "%s is missing", what)

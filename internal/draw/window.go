@@ -53,11 +53,11 @@ func (p Per) Rolling() time.Duration { return p.rolling }
 // IsEver reports whether there is one window without a start.
 func (p Per) IsEver() bool { return p == Per{} }
 
-// Start returns the first instant of the window that contains at: everything from it to
-// at is in the window. The zero Per has the zero time. A day, a week or a month starts
-// at the first instant of its first local date. An hour is a local hour at one offset,
-// so an hour that the clocks repeat is two windows. A rolling window starts its length
-// before at.
+// Start returns the first instant of the window that contains the time at. Everything
+// from that instant to at is in the window. For the zero Per, Start returns the zero
+// time. A day, a week or a month starts at the first instant of its first local date. An
+// hour is a local hour at one offset, so an hour that the clocks repeat is two windows. A
+// rolling window starts its length before at.
 func (p Per) Start(at time.Time, zone *time.Location) time.Time {
 	if p.rolling > 0 {
 		return at.Add(-p.rolling)
@@ -76,8 +76,8 @@ func (p Per) Start(at time.Time, zone *time.Location) time.Time {
 	return time.Time{}
 }
 
-// Next returns the start of the window after the one that contains at. Only calendar
-// windows have a next window: it returns the zero time for all others.
+// Next returns the start of the window after the one that contains the time at. Only
+// windows of the calendar have a next window. For others, Next returns the zero time.
 func (p Per) Next(at time.Time, zone *time.Location) time.Time {
 	year, month, day := at.In(zone).Date()
 	switch p.calendar {
@@ -95,9 +95,9 @@ func (p Per) Next(at time.Time, zone *time.Location) time.Time {
 
 func sinceMonday(local time.Time) int { return (int(local.Weekday()) + 6) % 7 }
 
-// dateStart returns the first instant whose local date is the given one or a later one.
-// A date may begin after midnight if the clocks skip it, and twice if they are set back
-// over it; time.Date guarantees neither.
+// dateStart returns the first instant whose local date is the given one or a later one. A
+// date begins after midnight if clocks skip midnight, and twice if clocks are set back
+// over it. In both cases, time.Date does not guarantee the first instant.
 func dateStart(year int, month time.Month, day int, zone *time.Location) time.Time {
 	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	// No offset is more than 16 hours: at this time no clock shows the date yet.
@@ -116,8 +116,8 @@ func dateStart(year int, month time.Month, day int, zone *time.Location) time.Ti
 	}
 }
 
-// hourStart returns the first instant of the local hour that contains at. It assumes the
-// offset from UTC at that time.
+// hourStart returns the first instant of the local hour that contains the time at. It
+// assumes the offset from UTC at that time.
 func hourStart(at time.Time, zone *time.Location) time.Time {
 	local := at.In(zone)
 	_, offset := local.Zone()
@@ -134,8 +134,8 @@ func hourStart(at time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// hourEnd returns the first instant after the local hour that contains at. It assumes the
-// offset from UTC at that time.
+// hourEnd returns the first instant after the local hour that contains the time at. It
+// assumes the offset from UTC at that time.
 func hourEnd(at time.Time, zone *time.Location) time.Time {
 	local := at.In(zone)
 	_, offset := local.Zone()
@@ -161,7 +161,7 @@ func hourOf(local time.Time) time.Time {
 
 // zoneBounds is t.ZoneBounds with an end that is always after t. For years after a zone's
 // last listed change, time.Time.ZoneBounds counts 365 days each, so on the last day of a
-// leap year it returns an end before t. By no zone's rule do clocks change on that day.
+// leap year it returns an end before t. No zone's rule changes the clocks on that day.
 func zoneBounds(t time.Time) (from, to time.Time) {
 	from, to = t.ZoneBounds()
 	if !to.IsZero() && !to.After(t) {

@@ -15,9 +15,9 @@ const AlarmMax = 1e-9
 
 // Judge returns an error if the samples, of equally stocked pools, contradict the law of
 // a draw. It computes the likelihood-ratio chi-square, G = 2 Σ wins·ln(wins/expected), in
-// two ways, each with half of AlarmMax. G of the wins of all samples together finds a
-// prize that is favoured in all of them. The sum of the samples' G finds wins that differ
-// between samples by more than chance explains.
+// two ways, each with half of AlarmMax. G, computed from the wins of all samples
+// together, finds a prize that is favoured in all of them. The sum of G over the samples
+// finds differences between samples that are too large for chance.
 func Judge(samples ...Sample) error {
 	var all Sample
 	var summed float64
@@ -53,14 +53,14 @@ func G(s Sample) float64 {
 	return g
 }
 
-// Bound returns the value that G exceeds with a probability of at most alarm if draws
-// keep the law, whatever the number of wins. d are the degrees of freedom: the prizes
-// minus one, summed over independent samples.
+// Bound returns a value that G exceeds with a probability of at most alarm if draws keep
+// the law. It does not depend on the number of wins. d are the degrees of freedom: the
+// prizes minus one, summed over independent samples.
 //
 // For wins drawn with replacement, E exp(λG/2) ≤ (1-λ)^-d for 0 ≤ λ < 1 (R. Agrawal,
-// "Finite-Sample Concentration of the Multinomial in Relative Entropy", IEEE
-// Transactions on Information Theory 66(10), 2020). Markov's inequality at λ = 1-d/t
-// gives P(G ≥ 2t) ≤ exp(-t)·(e·t/d)^d for t ≥ d, and this returns the 2t that makes it
+// "Finite-Sample Concentration of the Multinomial in Relative Entropy", IEEE Transactions
+// on Information Theory 66(10), 2020). Markov's inequality at λ = 1-d/t gives P(G ≥ 2t) ≤
+// exp(-t)·(e·t/d)^d for t ≥ d. Bound returns the 2t for which the right side equals
 // alarm. Units are drawn without replacement, which only lowers the probability:
 // exp(λG/2) is convex in the counts, and the mean of a convex function is not greater
 // then (W. Hoeffding, "Probability Inequalities for Sums of Bounded Random Variables",

@@ -97,9 +97,9 @@ func TestSimulatedDaysAreThoseOfTheZone(t *testing.T) {
 	require.NoError(t, judgeDays(&s, &r, time.UTC), "without rules they are those of UTC")
 }
 
-// TestPlannedStockIsWonFromItsDayOn: units that the agenda adds on the third day are
-// not won before, a prize is used up on the day of its last unit, and units that come
-// later make it available again.
+// TestPlannedStockIsWonFromItsDayOn: units that the agenda adds on the third day are not
+// won before. A prize is used up on the day of its last unit. Units that come later make
+// it available again.
 func TestPlannedStockIsWonFromItsDayOn(t *testing.T) {
 	t.Parallel()
 	s := campaign(t, `{"fallback":"none","win":"1/5","zone":"Europe/Berlin"}`, 5, 5000, 100, gold(0), blank())
@@ -190,7 +190,7 @@ func TestSimulationKnowsNoHiddenInstant(t *testing.T) {
 	s.Hidden, s.Agenda = nil, []draw.Item{{At: s.From.AddDate(0, 0, 2), Kind: draw.ItemMoment, Stock: draw.MomentOf("gold")}}
 	require.ErrorContains(t, judgeInstants(t, s), "not spread evenly")
 
-	// Of a narrower span: all instants are within it, and no unit is lost.
+	// With a narrower span, all instants are within it, and no unit is lost.
 	s.Agenda, s.Hidden = nil, []draw.Hidden{{PrizeID: "gold", Count: 40, From: s.From.AddDate(0, 0, 3), To: s.From.AddDate(0, 0, 4), IsMoments: true}}
 	r := simulated(t, s)
 	require.Equal(t, int64(40), r.Days[3].Wins+r.Days[4].Wins)
@@ -235,7 +235,7 @@ func TestSimulationBeginsWithWhatWasSpent(t *testing.T) {
 // TestSimulationIsStopped: a run ends with the error of Stop.
 func TestSimulationIsStopped(t *testing.T) {
 	t.Parallel()
-	s := campaign(t, ``, 24, 1_000_000_000, 10, gold(2_000_000_000)) // which would take an hour
+	s := campaign(t, ``, 24, 1_000_000_000, 10, gold(2_000_000_000)) // this would take an hour
 	left, calls := errors.New("the caller left"), 0
 	s.Stop = func() error {
 		if calls++; calls == 10 {
@@ -287,8 +287,9 @@ func TestSimulatedValueSaturates(t *testing.T) {
 	require.Equal(t, 1000*draw.Cents(draw.ValueMax()), few.Days[0].Cents)
 }
 
-// BenchmarkCampaign measures a draw of a campaign of 24 days with a million draws, a limit
-// of a draw per user and day, a budget, and an agenda of 24,000 hidden units.
+// BenchmarkCampaign measures one draw of a campaign. The campaign has 24 days, a million
+// draws, a limit of one draw per user and day, a budget, and an agenda of 24,000 hidden
+// units.
 func BenchmarkCampaign(b *testing.B) {
 	s := campaign(b, `{"fallback":"none","win":"1/10","zone":"Europe/Berlin","budget":{"max":"50000.00"},
 		"limits":[{"of":"draws","max":1,"per":"day"},{"of":"wins","max":3},{"of":"prize","prize":"gold","max":1,"per":"week"}]}`,

@@ -1,4 +1,4 @@
-// Package odds states the chances of a draw, exactly, and tests a pool: a [Simulation]
-// runs many draws in memory, by the code that decides real ones, and compares the
+// Package odds computes the exact chances of a draw, and simulates a pool. A [Simulation]
+// runs many draws in memory with the code that decides real draws. It compares the
 // results with the expectation.
 package odds

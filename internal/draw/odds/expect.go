@@ -79,8 +79,8 @@ func (s *simulator) mean() func(place int, n float64) (mean, variance float64, k
 const renewalMax = 50_000_000
 
 // expectGuarantee compares the wins with their mean. The state of a user is the current
-// run of misses. From draw to draw it computes, for each state, its probability and the
-// means of the number of wins so far and of its square.
+// run of misses. [renewal] computes, from draw to draw, the probability of each state. It
+// also computes the means of the wins so far and of their square.
 func (s *simulator) expectGuarantee() {
 	t := newTable(s.urn)
 	if t.rules.Guarantee == nil || s.result.Redirects[draw.WhySoldOut]+s.result.Redirects[draw.WhyLimit]+s.result.Redirects[draw.WhyBudget]+s.result.Redirects[draw.WhyMoment] > 0 {
@@ -115,10 +115,11 @@ func (s *simulator) expectGuarantee() {
 	}
 }
 
-// Deviations returns the distance of a count of n from its mean, in standard deviations.
-// Near 0 or n, plain standard deviations overstate it: a jackpot of 1 in a million that
-// wins in 10,000 draws is 9.9 off, and occurs in one run of a hundred. So the distance is
-// derived from the deviance instead, which is larger the less likely the count is.
+// Deviations returns the distance of a count, from 0 to n, from its mean, in standard
+// deviations. Near 0 or n, plain standard deviations overstate it: one win in 10,000
+// draws of a prize with chance 1 in a million is 9.9 standard deviations off, although
+// one run in a hundred has such a win. So the distance is derived from the deviance
+// instead, which is larger the less likely the count is.
 func Deviations(count, mean, variance, n float64) float64 {
 	off := count - mean
 	if math.Abs(off) < 1e-6 { // caused by rounding

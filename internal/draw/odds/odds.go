@@ -55,8 +55,8 @@ type GuaranteeOdds struct {
 // rateMax is the maximum size of the parts of an exact rate, in bits.
 const rateMax = 10_000
 
-// Of returns the chances of a player without turns at a time, who has reached no limit
-// and missed nothing. A prize without units, or whose value exceeds the rest of the
+// Of returns the chances, at a time, of a player who has no turns, has reached no limit
+// and has missed nothing. A prize without units, or whose value exceeds the rest of the
 // budget, has chance 0. The urn must have a unit, or the rules a fallback.
 func Of(u *urn.Urn, at time.Time) Statement { return newTable(u).statement(u.Outlook(at)) }
 
@@ -188,8 +188,8 @@ func (t *table) winChance() (p *big.Rat, constant bool) {
 	return p, constant
 }
 
-// guaranteeRate returns p / (1 - (1-p)^(after+1)): draws 1 to after win with chance p,
-// the next one always.
+// guaranteeRate returns p / (1 - (1-p)^(after+1)): of after+1 draws in a row, the last
+// one always wins, and each other one wins with chance p.
 func (t *table) guaranteeRate() *big.Rat {
 	if _, has := t.places[t.rules.Guarantee.PrizeID]; !has {
 		return nil

@@ -52,8 +52,8 @@ type Simulated struct {
 	Refusals  map[draw.Code]int64
 	// Spent is the value, in cents, that the run issued under rules with a budget.
 	Spent int64
-	// Zone is that of Days: the zone of the pool's rules, or else of the first rules of
-	// the agenda, or else UTC.
+	// Zone is the time zone of Days: the zone of the pool's rules, or else of the first
+	// rules of the agenda, or else UTC.
 	Zone *time.Location
 	// Days are the days from the first draw to the last, in order and without gaps.
 	Days []SimulatedDay
@@ -67,7 +67,7 @@ type Simulated struct {
 // SimulatedPrize is the result of one prize.
 type SimulatedPrize struct {
 	PrizeID string
-	// Count is the number of awards, and Share their share of all awards. Drawn is how
+	// Count is the number of awards, and Share is their share of all awards. Drawn is how
 	// often the urn gave the prize, before redirects; for the fallback, how often it gave
 	// nothing.
 	Count, Drawn int64
@@ -75,9 +75,9 @@ type SimulatedPrize struct {
 	// Expected is the exact mean of Drawn as a share of all draws, nil if it is not
 	// known. Z is the distance of Drawn from that mean, in standard deviations.
 	Expected, Z *float64
-	// SoldOutAfter is the number of draws after which no unit remained, 0 for
-	// never, or if the agenda added units later. SoldOutAt is the simulated time of the
-	// draw that took the last unit, SoldOutDay its day, from 1.
+	// SoldOutAfter is the number of draws after which no unit remained, 0 for never, or
+	// if the agenda added units later. SoldOutAt is the simulated time of the draw that
+	// took the last unit, and SoldOutDay is its day, from 1.
 	SoldOutAfter int64
 	SoldOutAt    time.Time
 	SoldOutDay   int
@@ -110,7 +110,8 @@ type simulator struct {
 	wins    int64
 	// cents are the values of the prizes.
 	cents []int64
-	// perDay is the window of a day, dayEnd the end of the last of the result's days.
+	// perDay is the window of a day, and dayEnd is the end of the last of the result's
+	// days.
 	perDay draw.Per
 	dayEnd time.Time
 	// hidden are the units of Hidden that have not come due, in order of time.
@@ -124,7 +125,8 @@ type simulator struct {
 }
 
 // The bounds of a run: stopEvery is the number of draws and items between two calls of
-// Stop, spanMax the maximum length of the simulated clock, which fits a time.Duration.
+// Stop, and spanMax is the maximum time on the simulated clock, which fits a
+// time.Duration.
 const (
 	stopEvery = 1024
 	spanMax   = 250 * 365 * 24 * time.Hour

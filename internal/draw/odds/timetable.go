@@ -16,9 +16,9 @@ const failedMax = 1000
 type SimulatedDay struct {
 	// Date is the day, such as 2026-12-01.
 	Date string
-	// Draws is the number of draws that got a unit, Wins the number of those with a prize
-	// that is not blank, and Refused the number of other draws. Cents is the value of what
-	// was given, at most math.MaxInt64.
+	// Draws counts the draws that got a unit, Wins counts those of them with a prize that
+	// is not blank, and Refused counts the other draws. Cents is the value of what was
+	// given, at most math.MaxInt64.
 	Draws, Wins, Refused, Cents int64
 }
 

@@ -148,9 +148,9 @@ func prizeID(member string, id *string) (string, error) {
 	return *id, checkID(member, strconv.Quote(member), *id)
 }
 
-// checkID returns an error unless id may be the id of a prize; what names it in the
-// error. If id has other characters than those of ids, it is often the name of a prize.
-// The error then proposes an id that is made from the name.
+// checkID returns an error unless id may be the id of a prize; the parameter what is the
+// word for it in the error. An id with a character that no id may have is often the name
+// of a prize. The error then proposes an id that is made from the name.
 func checkID(member, what, id string) error {
 	e, refused := errors.AsType[*draw.Error](draw.CheckID(what, id))
 	if !refused {

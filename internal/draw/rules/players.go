@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// sight is how much of a member of rules players may know.
+// sight states how much players may know about a member of rules.
 type sight int
 
 const (
@@ -20,8 +20,9 @@ const (
 	sightAll
 )
 
-// playersSee returns how much of a member players may know. Words and ForPlayers follow
-// it. It must list every member that players may see: any other is hidden from them.
+// playersSee returns how much players may know about a member. Words and ForPlayers
+// follow it. It must list every member that players may see: any other is hidden from
+// them.
 func playersSee(r *draw.Rules, member string) sight {
 	switch member {
 	case "fallback", "limits", "zone", "tickets", "claims":

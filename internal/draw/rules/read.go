@@ -47,7 +47,8 @@ func Of(c *draw.Change) (r *draw.Rules, set bool, err error) {
 	return r, set, nil
 }
 
-// unreadableRules returns rules that have only their document, as far as it is JSON.
+// unreadableRules returns rules that have only their document, in canonical form, or {}
+// if it is not a JSON object.
 func unreadableRules(document []byte, why error) *draw.Rules {
 	canonical := jsontext.Value(bytes.Clone(document))
 	if canonical.Kind() != '{' || canonical.Canonicalize() != nil {
@@ -116,8 +117,8 @@ func bytesOf(list []jsontext.Value) [][]byte {
 	return all
 }
 
-// inOrder writes the members of an object in the given order. each, unless it is nil,
-// arranges the value of a member.
+// inOrder writes the members of an object in the given order. The function each, unless
+// it is nil, arranges the value of a member.
 func inOrder(object jsontext.Value, order []string, each func(member string, part jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(object, &members); err != nil {

@@ -59,8 +59,8 @@ func TestRulesAreTheSame(t *testing.T) {
 	require.True(t, a.Same(again), "the canonical document is its own")
 }
 
-// TestParseRulesRefuses: every malformed document is refused, and the wrong member
-// named.
+// TestParseRulesRefuses: every malformed document is refused, and the error names the
+// wrong member.
 func TestParseRulesRefuses(t *testing.T) {
 	limits := strings.Repeat(`{"of":"draws","max":1,"per":"1s"},`, draw.LimitsMax)
 	blocked := func(n int) string {

@@ -237,7 +237,7 @@ func (w *words) withheld() {
 	}
 }
 
-// zone adds where the windows of the calendar begin, if there are any.
+// zone adds a sentence about where the windows of the calendar begin, if there are any.
 func (w *words) zone() {
 	follows := w.rules.Budget != nil && w.sees("budget") == sightAll && isCalendar(w.rules.Budget.Per)
 	for i := range w.rules.Limits {
@@ -359,7 +359,7 @@ func join(all []string) string {
 	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
 }
 
-// thousands returns a number that is not below 0 with commas.
+// thousands formats a number of at least 0 with commas.
 func thousands(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for at := len(digits) - 3; at > 0; at -= 3 {

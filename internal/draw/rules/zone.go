@@ -19,9 +19,9 @@ import (
 //go:embed zoneinfo.zip
 var zoneArchive string
 
-// ZoneRelease is the release of the IANA time zone database that this binary reads
-// zones from. The service reads no zone files of the machine: two instances, and two
-// machines, begin a day at the same instant.
+// ZoneRelease is the release of the IANA time zone database that this binary reads zones
+// from. The service reads no zone files of the machine, so two instances begin a day at
+// the same instant, even on two machines.
 const ZoneRelease = "2025c"
 
 // IsZoneRelease reports whether a text has the form of a release such as 2025c.

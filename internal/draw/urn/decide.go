@@ -159,7 +159,7 @@ func (p *Plan) gateStock(a *Ask) error {
 func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }
 
 // countsOf returns one tally of the player for each kind of turns that the rules count.
-// It has the turns that were read and those of the plan so far.
+// Each tally has the turns that were read and those of the plan so far.
 func (p *Plan) countsOf(player draw.Player) ([]*tally, error) {
 	if counts, known := p.players[player]; known {
 		return counts, nil
@@ -448,9 +448,9 @@ func (t *terms) setOdds(u *Urn, odds *draw.FixedOdds) {
 	t.shares = newFenwick(t.shareAt)
 }
 
-// numbered refuses two kinds of draws: those of a committed pool whose seeds are
-// unavailable or used up, and those with a receipt of a pool with secret numbers. It is
-// not a gate, because it does not depend on the contents of the pool.
+// numbered refuses draws of a committed pool whose seeds are unavailable or used up. It
+// also refuses draws that request a receipt from a pool with secret numbers. It is not a
+// gate, because it does not depend on the contents of the pool.
 func (p *Plan) numbered(a *Ask) error {
 	u := p.urn
 	switch {

@@ -33,7 +33,7 @@ func refused(t *testing.T, want draw.Code, err error) *draw.Error {
 	return e
 }
 
-// noon returns a time within an hour, a day, a week and a month.
+// noon returns a time in the middle of a day, a week and a month.
 func noon() time.Time { return time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC) }
 
 // TestGatesRefuseInOrder: each gate refuses by itself, before those after it, and a

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestNothingIsPlannedPastADueItem: no plan comes before a due item. The test plans
-// just before and at the item's time, by the database's clock that was read, by its
-// estimate, and after a clock was set back.
+// TestNothingIsPlannedPastADueItem: no plan comes before a due item. The test plans just
+// before the item's time, and at that time. It uses the clock that was read from the
+// database, its estimate, and a clock that was set back.
 func TestNothingIsPlannedPastADueItem(t *testing.T) {
 	opened := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	due := opened.Add(time.Minute)

@@ -2,8 +2,8 @@ package urn
 
 import "drawsvc/internal/draw"
 
-// Evict drops the cached turns of a subject and kind, except the last one and the
-// given number of times. If the number is negative, it drops the last one, too.
+// Evict drops cached turns of a subject and kind. It keeps the last turn, and the times
+// of the given number of turns. If times is negative, it drops all.
 func (u *Urn) Evict(subject string, c draw.Counted, times int) {
 	of := who{subject, c}
 	t := u.memory.find(of)

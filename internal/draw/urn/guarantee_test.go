@@ -136,9 +136,9 @@ func TestWinsAreExpected(t *testing.T) {
 	require.Greater(t, len(seen), 2)
 }
 
-// TestGuaranteeWithheld: while the guaranteed prize is sold out, over a limit or over
-// the budget, the outcome does not change; misses still count, and the prize is given
-// as soon as it may be.
+// TestGuaranteeWithheld: while the guaranteed prize is sold out, over a limit or over the
+// budget, the outcome does not change. Misses still count, and the prize is given as soon
+// as it may be given.
 func TestGuaranteeWithheld(t *testing.T) {
 	for document, spoil := range map[string]func([]draw.Prize){
 		`{"win":"1/1000000000","fallback":"none","guarantee":{"after":0,"prize":"gold"}}`:                          func(p []draw.Prize) { p[0].Issued = p[0].Stocked },

@@ -20,16 +20,16 @@ type Verdict struct {
 	// IsPossible reports whether the urn can have given the drawn unit.
 	IsPossible bool
 	// PrizeID is the prize that the rules give for the drawn unit, "" for none; Why is
-	// their reason.
+	// the reason for a redirect.
 	PrizeID string
 	Why     draw.Why
 	// Moment is the item of the moment that the award took, 0 for none.
 	Moment int64
 }
 
-// Judge compares an award with the result of the rules in force for the drawn unit, and
-// applies it. Errors: CodePrizeNotFound for a prize that the urn does not have;
-// CodeInternal.
+// Judge compares an award with the result that the rules in force give for the drawn
+// unit. Then it applies the award. Errors: CodePrizeNotFound for a prize that the urn
+// does not have; CodeInternal.
 func (r *Run) Judge(a *draw.Award) (v Verdict, err error) {
 	place := r.urn.placeOf(a.PrizeID)
 	if place == none {

@@ -11,15 +11,15 @@ import (
 //
 //   - Another session wrote turns, new rules or an erasure, or the database is another
 //     one: then the pool is at another head. Turns are recalled only if the cached copy
-//     is at the memory's head, and the guarded write proves that the pool is, too. The
-//     one erasure that moves no head, of a committed pool's user, needs a closed pool.
+//     is at the memory's head, and the guarded write proves that the pool is, too. Only
+//     the erasure of a committed pool's user moves no head. It needs a closed pool.
 //   - A plan was undone, or its write is in doubt: only [Plan.Settle] adds turns and
 //     moves the head.
 //   - Turns are missing, because they were not read or are dropped: each turn is known
 //     by its number, and the last number is known. If a number is missing that a need
 //     names, the turns of its subject are not recalled.
 //   - A kind has several windows: its need has all of them.
-//   - Rules, the batch or the time are others: needs come from the rules in force and the
+//   - Rules, the batch or the time differ: needs come from the rules in force and the
 //     batch, and windows from the time of the plan. Nothing that follows from these is kept.
 //   - Turns were supposed: they are kept only if the write proved them.
 //
@@ -101,8 +101,8 @@ func (u *Urn) cacheTurns(p *Plan) {
 	}
 }
 
-// after returns the turns once those of the plan are written, with the times of the last
-// ones up to a number.
+// after returns the turns as they are once those of the plan are written. It keeps the
+// times of the last turns, up to the given number.
 func (t *tally) after(at time.Time, most int64) *turns {
 	after := &turns{last: t.last + t.fresh, run: t.run}
 	for seq := max(after.last-most, 0) + 1; seq <= after.last; seq++ {
@@ -130,8 +130,9 @@ func (p *Plan) IsSupposed() bool { return p.facts != nil && p.facts.supposed }
 // ProvesSuppositions reports whether the plan, once it is written, proves what it
 // supposes. The turns of a subject are numbered from 1 without gaps. So turn 1 of a kind
 // is written only if there was none, and then all decisions that counted this kind were
-// right. A decision may also count a kind of which it makes no turn: if a budget
-// withholds a prize, the award says so, although a limit may precede the budget.
+// right. A decision may also count a kind without making a turn of it. For example, an
+// award states that the budget withheld a prize. It states that only if no limit did, but
+// no turn proves this.
 func (p *Plan) ProvesSuppositions() bool {
 	for _, t := range p.tallies {
 		//double:trusts-suppositions t.supposed && t.counts && t.fresh == 0 => t == nil

@@ -129,9 +129,9 @@ func truth(needs []urn.Need, last map[turnsOf]int64) *urn.Facts {
 	return f
 }
 
-// TestProvenSuppositionsAreTrue: a plan may suppose that users have no turns. If it
-// proves that, and none of its turns exists, then it is the plan that would have been
-// made from the turns. Only turns that the write proves are cached.
+// TestProvenSuppositionsAreTrue: a plan may suppose that users have no turns. If the plan
+// proves that, and none of its turns exists in the log, it equals the plan that would
+// have been made from the users' turns. Only turns that the write proves are cached.
 func TestProvenSuppositionsAreTrue(t *testing.T) {
 	documents := []string{
 		`{"fallback":"none","limits":[{"of":"draws","max":2}]}`,

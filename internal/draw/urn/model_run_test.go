@@ -33,7 +33,7 @@ func randomRules(t *rapid.T) string {
 		}
 		return ""
 	}
-	// Two limits of one kind have other windows.
+	// Two limits of one kind have different windows.
 	limit := func(name, of string) {
 		for _, pers := range [][]string{{"hour", "day", "1h"}, {"90m", "30s", "20h"}} {
 			if rapid.IntRange(0, 2).Draw(t, name) == 0 {
@@ -73,16 +73,16 @@ func randomRules(t *rapid.T) string {
 type bench struct {
 	*rapid.T
 	model model
-	// urn is the copy of one instance; head is the pool's, and later if another session
-	// has written since.
+	// urn is the cached copy of one instance. head is the head of the pool, which is
+	// later than the urn's if another session has written since.
 	urn   *urn.Urn
 	head  draw.Head
 	turns []draw.Turn
 	names int
 	log   []draw.Entry
 	rules []*draw.Rules
-	// spoil, unless it is nil, breaks the pool, or the turns that were read, after a
-	// plan that is undone.
+	// spoil, unless it is nil, is called after a plan that is undone. It breaks the pool,
+	// or the turns that were read.
 	spoil func(*bench, *urn.Plan, []*urn.Ask, *urn.Facts)
 	// cached counts the plans from cached turns that are written.
 	cached int
@@ -179,9 +179,9 @@ func (b *bench) planRead(t *rapid.T, u *urn.Urn, asks []*urn.Ask) *urn.Plan {
 	return p
 }
 
-// planCached plans a batch from cached turns, perhaps supposing that other users
-// are new. It returns nil if turns or the pool must be read. It returns false if only
-// a cached turn can be wrong.
+// planCached plans a batch from cached turns, perhaps supposing that other users are new.
+// It returns nil if turns or the pool must be read. right is false if the plan is wrong
+// and only a wrong cached turn can be the reason.
 func (b *bench) planCached(t *rapid.T, asks []*urn.Ask) (p *urn.Plan, right bool) {
 	if !b.urn.IsCached() {
 		return nil, true

@@ -67,7 +67,7 @@ func newDeck() *deck {
 	return d
 }
 
-// begin makes n yield the numbers of a version, beginning with its first.
+// begin sets n to the numbers of a version, beginning with its first.
 func (d *deck) begin(n *stream, version int64) {
 	n.block, n.left = d.block, 0
 	binary.BigEndian.PutUint64(n.block[4+keySize:], uint64(version))

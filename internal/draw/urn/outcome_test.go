@@ -51,10 +51,10 @@ func judged(won map[string]int64, cells []string, weights []int64) error {
 	return drawtest.Judge(s)
 }
 
-// TestLimitMovesNoOdds: a user who has reached the limit of gold draws silver with the
-// usual chance, is never refused, and each gold that was drawn is recorded. The test
-// fails for an urn that repeats a draw until the result is allowed, or that refuses
-// after the draw.
+// TestLimitMovesNoOdds: a user who has reached the limit of gold still wins silver with
+// the usual chance, and is never refused. Each unit of gold that was drawn is recorded.
+// The test fails for an urn that repeats a draw until the result is allowed, or that
+// refuses after the draw.
 func TestLimitMovesNoOdds(t *testing.T) {
 	prizes := drawtest.Campaign()
 	prizes[2].Stocked = 0
@@ -152,7 +152,8 @@ func (c *counting) Of(int64) urn.Numbers { return c }
 
 func (c *counting) Below(limit int64) int64 { c.limits = append(c.limits, limit); return 0 }
 
-// TestOrderOfNumbers: which numbers a unit uses is a contract.
+// TestOrderOfNumbers: a unit uses exactly the numbers that the contract of [urn.Numbers]
+// states, in that order.
 func TestOrderOfNumbers(t *testing.T) {
 	for document, want := range map[string][]int64{
 		``:                                {2000},
@@ -237,7 +238,7 @@ func TestBudgetToTheCent(t *testing.T) {
 }
 
 // otherwiseInFloats counts the values for which a budget that is summed in floats decides
-// otherwise than one in whole cents. values are in cents.
+// differently from a budget in whole cents. values are in cents.
 func otherwiseInFloats(values []int64, limit int64) (wrong int) {
 	numbers := keyed(3).Of(1)
 	for range 5000 {

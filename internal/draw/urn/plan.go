@@ -12,7 +12,8 @@ import (
 // them.
 type Plan struct {
 	PoolID string
-	// From is the head on which the plan is based, To the head that its write makes.
+	// From is the head on which the plan is based, and To is the head that its write
+	// makes.
 	From, To draw.Head
 	// Awards are in order of version, From.Version+1 onwards.
 	Awards []draw.Award
@@ -30,17 +31,18 @@ type Plan struct {
 	Takes []Taking
 
 	urn *Urn
-	// rules are the rules that its awards are made under, secrets those of its numbers.
+	// rules are the rules that its awards are made under, and secrets are those of its
+	// numbers.
 	rules   *draw.Rules
 	secrets Secrets
 	spends  bool
-	// due means that an item of the agenda comes before the plan, edge that one may come
-	// before it. waits means that draws were left undecided for that reason.
+	// due means that an item of the agenda comes before the plan, and edge means that one
+	// may. waits means that draws were left undecided for that reason.
 	due, edge, waits bool
 	facts            *Facts
 	// absent are the turns that are assumed for a player without facts, nil if such a
-	// player is granted no draw. A run assumes no turns. Its plans have one player, and
-	// they use counts and fresh as memory for the tallies.
+	// player is granted no draw. A run assumes that such a player has no turns. Its plans
+	// have one player, and they use counts and fresh as memory for the tallies.
 	absent *turns
 	counts []*tally
 	fresh  []tally
@@ -80,8 +82,8 @@ type outcome struct {
 // Under rules that count, it plans only replays: see [Urn.PlanWith].
 func (u *Urn) Plan(asks []*Ask, now time.Time) *Plan { return u.PlanWith(asks, nil, now) }
 
-// PlanWith is Plan with the facts that [Urn.Needs] names. A request whose user was not
-// read ends with CodeInternal.
+// PlanWith is Plan with the facts that [Urn.Needs] names. A request whose user's turns
+// were not read ends with CodeInternal.
 func (u *Urn) PlanWith(asks []*Ask, facts *Facts, now time.Time) *Plan {
 	p := u.newPlan(asks)
 	p.facts = facts
@@ -381,8 +383,8 @@ func (p *Plan) DueIn() (time.Duration, bool) {
 	return due.Sub(p.At), !due.IsZero()
 }
 
-// Unasked returns the names that the plan refuses before they were looked up in the log,
-// although the log may have them: their callers chose them. Each name occurs once.
+// Unasked returns the names that callers chose and that the plan refuses before a lookup
+// in the log. The log may have these names. Each name occurs once.
 func (p *Plan) Unasked() []string {
 	var names []string
 	for i, a := range p.asks {

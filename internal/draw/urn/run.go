@@ -42,14 +42,14 @@ func NewRun(u *Urn, documents []*draw.Rules) *Run {
 }
 
 // Begin sets the amounts that were spent before the run, one for each window of a budget
-// that contains at.
+// that contains the time at.
 func (r *Run) Begin(spent []Spending, at time.Time) {
 	r.begun = spent
 	r.SetRules(r.urn.rules(), at)
 }
 
-// SetRules puts rules that fit the prizes in force at a time, nil for none. It then
-// computes how much was spent in the present window of their budget.
+// SetRules puts rules in force at a time, nil for none. The rules must fit the prizes.
+// SetRules then computes how much was spent in the present window of their budget.
 func (r *Run) SetRules(rules *draw.Rules, at time.Time) {
 	r.urn.setTerms(rules)
 	r.urn.spending = Spending{}

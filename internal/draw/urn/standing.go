@@ -26,8 +26,8 @@ type LimitStanding struct {
 	ResetsAt time.Time
 }
 
-// NeedsOf lists the turns of a player that [Urn.OutlookOf] and [Urn.Standing] need: for
-// each limit with a window up to Max turns.
+// NeedsOf lists the turns of a player that [Urn.OutlookOf] and [Urn.Standing] need: at
+// most Max turns for each limit with a window.
 func (u *Urn) NeedsOf(p draw.Player) []Need {
 	needs := u.Needs([]*Ask{{Request: requestOf(p, u.PoolID)}})
 	for i := range needs {
@@ -45,8 +45,8 @@ type Outlook struct {
 	counts []*tally
 }
 
-// Outlook returns the outlook of a player without turns at a time, who has reached no
-// limit and missed nothing.
+// Outlook returns the outlook, at a time, of a player who has no turns, has reached no
+// limit and has missed nothing.
 func (u *Urn) Outlook(at time.Time) Outlook {
 	p := u.newPlan(nil)
 	p.begin(at)
@@ -73,8 +73,8 @@ func (u *Urn) OutlookOf(player draw.Player, facts *Facts, at time.Time) (Outlook
 	return Outlook{p, p.players[player]}, nil
 }
 
-// Given returns the id of the prize that a draw gets if the urn gives drawn and no moment
-// is pending, "" for nothing.
+// Given returns the id of the prize that a draw gets if the urn gives the prize drawn and
+// no moment is pending. It is "" for nothing.
 func (o Outlook) Given(drawn string) string {
 	if place, _ := o.plan.ruledOutcome(o.plan.urn.placeOf(drawn), o.counts); place != none {
 		return o.plan.urn.prizes[place].id

@@ -15,8 +15,7 @@ type Need struct {
 	Counted draw.Counted
 	// Windows are the maxima of the limits that count the kind within a window.
 	Windows []int64
-	// Units is the number of requested units that count for the subject, or a higher
-	// one.
+	// Units is at least the number of requested units that count for the subject.
 	Units int64
 }
 
@@ -26,7 +25,7 @@ func (n Need) leaving(last, window int64) (from, upto int64) {
 	return max(last+1-window, 1), min(last+n.Units-window, last)
 }
 
-// Before returns the range of the turns before the last one that a window needs. It is
+// Before returns the range of the turns that a window needs, without the last turn. It is
 // empty if from is greater than upto.
 func (n Need) Before(last, window int64) (from, upto int64) {
 	from, upto = n.leaving(last, window)
@@ -35,8 +34,8 @@ func (n Need) Before(last, window int64) (from, upto int64) {
 
 // Needs lists the turns that must be known for requests under the rules in force, once
 // for each subject and kind. The list is empty for rules that count nothing. Requests
-// whose draw is known, or that are left out, need nothing. If the copy may be planned
-// from without a read, whole windows are needed, so that their turns can be cached.
+// whose draw is known, or that are left out, need nothing. If plans may be made from the
+// copy without a read, whole windows are needed, so that their turns can be cached.
 func (u *Urn) Needs(asks []*Ask) []Need {
 	counted := u.rules().Counted()
 	if len(counted) == 0 {
@@ -64,8 +63,9 @@ func (u *Urn) Needs(asks []*Ask) []Need {
 // windows are the maxima of the limits that count one kind of turns within a window.
 type windows struct {
 	all []int64
-	// near is the highest maximum up to wholeMax, 0 for none. whole are the higher ones,
-	// and near: whole windows of the lower ones are part of its window.
+	// near is the highest maximum up to wholeMax, 0 for none. whole has near, unless it
+	// is 0, and all maxima above wholeMax. A whole window of near includes those of the
+	// lower maxima.
 	near  int64
 	whole []int64
 }
@@ -121,8 +121,8 @@ func subjectsOf(asks []*Ask, counted []draw.Counted) (all []subject, units map[s
 	return all, units
 }
 
-// Facts are the turns that are known of subjects. A subject and kind that are not among
-// them may still have turns, so no draw is planned from them.
+// Facts are the known turns of subjects. A subject and kind without facts may still have
+// turns, so no draw is planned for that subject.
 type Facts struct {
 	turns map[who]*turns
 	// supposed means that some turns are supposed.
@@ -138,13 +138,13 @@ type who struct {
 func whoOf(p draw.Player, c draw.Counted) who { return who{c.By().Of(p), c} }
 
 // turns holds the turns of one subject and kind, as far as they are known. It does not
-// change once facts have it.
+// change once it is part of facts.
 type turns struct {
 	// last is the seq of the last turn, 0 for none. run is the Run of that turn.
 	last, run int64
 	// times are the times of some turns, in order of seq.
 	times []timeOf
-	// supposed means that nobody has read that there are no turns.
+	// supposed means that no read has shown that there are no turns.
 	supposed bool
 }
 
@@ -250,8 +250,9 @@ type tally struct {
 
 // allows reports whether k further turns after those of the plan are within a limit whose
 // window is from start to now. Let s be the seq of the last turn, including those of the
-// plan. After k more turns, the newest maximum turns are those after turn s+k-maximum. So
-// that turn must be before the window. Turns of the plan are in every window.
+// plan. After k more turns, the newest maximum turns are those after turn s+k-maximum.
+// Therefore, turn s+k-maximum must be before the window. Turns of the plan are in every
+// window.
 func (t *tally) allows(k, maximum int64, start time.Time) bool {
 	t.counts = true
 	q := t.oldest(k, maximum)

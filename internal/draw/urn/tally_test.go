@@ -88,7 +88,8 @@ func named(n urn.Need, last, seq int64) bool {
 	})
 }
 
-// pools are urns by the document of their rules, which takes long to read.
+// pools are urns by the document of their rules. They are kept because a document takes
+// long to read.
 type pools map[string]*urn.Urn
 
 func (p pools) under(t *testing.T, h history) *urn.Urn {

@@ -12,7 +12,7 @@ import (
 
 // Urn is the cached copy of a pool: its prizes, their counts, and the head at which all
 // of it was read. It can refuse a draw, but cannot grant one: it only makes a plan. The
-// guarded write accepts the plan only while the pool is at the same head. It has one
+// guarded write accepts the plan only while the pool is at the same head. The urn has one
 // owner at a time and two ways to change: [Urn.Seen] updates it to the state that was
 // read, [Urn.Invalidate] drops it.
 type Urn struct {
@@ -225,8 +225,8 @@ func (u *Urn) AskedOf() any { return u.secrets.AskedOf }
 func (u *Urn) ForgetSecrets() { u.secrets, u.source, u.asked = Secrets{}, nil, false }
 
 // SetSecrets gives a committed pool its numbers and the signer of its receipts. Without
-// seeds every draw is refused with CodeSeedUnavailable; without a signer, every draw
-// that asks for a receipt.
+// seeds, all draws are refused with CodeSeedUnavailable. Without a signer, draws that
+// request a receipt are refused with the same code.
 func (u *Urn) SetSecrets(s Secrets) {
 	u.secrets, u.source, u.asked = s, nil, true
 	if s.Seeds != nil {
@@ -414,7 +414,7 @@ func (f *fenwick) find(unit int64) int {
 	return at
 }
 
-// none is the place in case of no prize: nothing was drawn.
+// none is the place that means no prize: nothing was drawn.
 const none = -1
 
 // Spending is the spent amount of a budget. It is written with the plan that makes it.

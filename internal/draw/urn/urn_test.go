@@ -31,8 +31,8 @@ func (a *aimed) Of(int64) urn.Numbers { return a }
 
 func (a *aimed) Below(int64) int64 { return a.unit }
 
-// at returns the award that an urn makes for the unit at a place, with a as the source of
-// its numbers. Then it puts the unit back.
+// at returns the award that an urn makes for the unit at a place. Then it puts the unit
+// back. The receiver is the source of the urn's numbers.
 func (a *aimed) at(u *urn.Urn, unit int64) draw.Award {
 	a.unit = unit
 	p := u.Plan([]*urn.Ask{asking("d", 1)}, noon())
@@ -126,7 +126,7 @@ func TestUrnToTheLastUnit(t *testing.T) {
 
 // TestUrnAtTheEdges fills an urn with as much as a pool may hold.
 func TestUrnAtTheEdges(t *testing.T) {
-	const units = int64(1_000_000) * draw.StockMax // of the number of prizes that 0.1.0 allowed
+	const units = int64(1_000_000) * draw.StockMax // a pool of release 0.1.0 may have a million prizes
 	require.Positive(t, units, "the sum of all units is an int64")
 	const each = units / 1000
 	var full []draw.Prize
