@@ -24,9 +24,9 @@ type Batch struct {
 	waiters []*waiter
 	asks    []*urn.Ask // of the waiters, as they are planned
 	phase   phase
-	// asksFirst means that the log is asked before the next plan. A write is in doubt, or
-	// a write of this batch or of an earlier one met a known key. Otherwise, a large
-	// batch that contains a known key would be written twice.
+	// asksFirst means that the log is asked before the next plan. It is set if a write is
+	// in doubt, or if a write of this batch or of an earlier one met a known key. Without
+	// it, a large batch with a known key would be written twice.
 	asksFirst bool
 	// asOf is a moment before the pool was read for the last plan, or the moment at which
 	// its row was locked. So what was read is the state at that moment or later.
@@ -42,7 +42,7 @@ type Batch struct {
 	// stockings is the queue's count of stock moves when the batch was gathered.
 	stockings int64
 	// waitedInVain means that the batch was given up, in doubt or because of other
-	// sessions. behindVain means that the batch before it was.
+	// sessions. behindVain means the same of the batch before this one.
 	waitedInVain, behindVain bool
 	mode                     atomic.Pointer[string]
 	// span is nil while no draw of the batch is traced; attempts counts its
@@ -156,8 +156,8 @@ func (b *Batch) CountsUsers() bool {
 }
 
 // IsPlainAt reports whether the batch is plain, and may be planned at the given time from
-// the cached copy of its pool. No other session may seem to write to the pool, and no
-// item of its agenda may be due.
+// the cached copy of its pool. It may not if another session seems to write to the pool,
+// or if an item of its agenda is due.
 func (b *Batch) IsPlainAt(now time.Time) bool {
 	return b.IsPlain() && b.Urn.IsCached() && !b.Urn.IsDueAt(now)
 }
@@ -241,8 +241,8 @@ func (b *Batch) PlanCached(now time.Time) *urn.Plan {
 	})
 }
 
-// planIf plans a plain batch. It undoes the plan and returns nil unless does accepts
-// it.
+// planIf plans a plain batch. It undoes the plan and returns nil unless the function does
+// accepts it.
 func (b *Batch) planIf(now time.Time, facts *urn.Facts, does func(*urn.Plan) bool) *urn.Plan {
 	if !b.IsPlain() {
 		return nil
@@ -323,9 +323,9 @@ func (b *Batch) KnownKey() {
 // The next batches read the turns of users whose turns are not cached.
 func (b *Batch) KnownUser() { b.queue.newUsers = 0 }
 
-// expectTurns returns the turns that counting rules need, without a read: those that are
-// cached. It supposes that unknown users are new, if such users of the last batches
-// were. It returns false if turns must be read.
+// expectTurns returns, without a read, the cached turns that the rules need. It supposes
+// that users without cached turns are new, if those of the last batches were new. It
+// returns false if turns must be read.
 func (b *Batch) expectTurns() (facts *urn.Facts, ok bool) {
 	if !b.CountsUsers() {
 		return nil, true
@@ -338,7 +338,7 @@ func (b *Batch) expectTurns() (facts *urn.Facts, ok bool) {
 	return facts, true
 }
 
-// needs lists the turns that counting rules need to plan the batch.
+// needs lists the turns that the rules need in order to plan the batch.
 func (b *Batch) needs() []urn.Need {
 	for _, w := range b.waiters {
 		w.Skip = w.hasAnswer()
@@ -346,10 +346,9 @@ func (b *Batch) needs() []urn.Need {
 	return b.Urn.Needs(b.gather())
 }
 
-// turns reads the turns of the batch's users that counting rules need. It reads those
-// that are cached, too: the plan may refuse a draw, and a refusal is based on rows
-// that were read (law 4). A pool that is not open refuses every new draw before its user
-// is counted.
+// turns reads the turns of the batch's users that the rules need. It reads those that are
+// cached, too: the plan may refuse a draw, and a refusal is based on rows that were read
+// (law 4). A pool that is not open refuses every new draw before its user is counted.
 func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 	if !b.CountsUsers() {
 		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts

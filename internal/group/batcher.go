@@ -60,8 +60,8 @@ const (
 	// draw need not read a whole pool.
 	queuesMax = 4096
 	prizesMax = 2_000_000
-	// turnsMax bounds the users' turns of a kind that all queues together cache: with long
-	// names and full windows they use about 180 MB.
+	// turnsMax bounds the pairs of a user and a kind whose turns all queues together
+	// cache. With long names and full windows they use about 180 MB.
 	turnsMax = 1 << 18
 )
 
@@ -82,8 +82,8 @@ type Batcher struct {
 
 	mu     sync.RWMutex // guards queues and draining; locked before a queue's mutex
 	queues map[string]*queue
-	// prizes and turns count what the queues cache: the prizes of a queue when it becomes
-	// idle, its turns after each of its batches.
+	// prizes and turns count what the queues cache. The prizes of a queue are counted
+	// when it becomes idle, and its turns are counted after each of its batches.
 	prizes, turns atomic.Int64
 	draining      bool
 	working       sync.WaitGroup

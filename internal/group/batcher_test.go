@@ -115,7 +115,8 @@ func TestBatcherGathers(t *testing.T) {
 			require.NoError(t, receive(t, a).err)
 		}
 		drain(t, b)
-		// 82 draws of 100 units reach the bound on units, then 100 the bound on draws
+		// 82 draws of 100 units reach the bound on units, then 100 draws reach the bound
+		// on draws
 		require.Equal(t, []int{1, 82, 38}, l.batches)
 		require.Equal(t, l.batches, seen.gathered)
 		last := l.draws["p/small0"].Awards[0].Version
@@ -167,7 +168,7 @@ func TestBatcherOverload(t *testing.T) {
 	require.Equal(t, 4, l.issued("p"))
 }
 
-// timeIsOver makes the time of all draws end, of those under way and of later ones.
+// timeIsOver ends the time of all draws: of those under way, and of later ones.
 func timeIsOver(b *Batcher, poolID string) {
 	b.mu.RLock()
 	q := b.queues[poolID]

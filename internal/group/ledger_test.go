@@ -33,8 +33,8 @@ type ledger struct {
 	lookups int
 }
 
-// The errors that before may return. Either the plan was written and the response was
-// lost, or another writer was first. Any other error ends the batch.
+// The errors that the function before may return. Either the plan was written and the
+// response was lost, or another writer was first. Any other error ends the batch.
 var (
 	errLostAnswer = errors.New("written, but not answered")
 	errTooLate    = errors.New("not written")

@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// cost is the time that a store takes for a batch. It varies at random, by a factor of up
-// to varies.
+// cost is the time that a store takes for a batch. It varies at random; varies is the
+// largest factor.
 type cost struct {
 	batch, each time.Duration
 	varies      float64

@@ -24,8 +24,8 @@ const (
 	// waitPart is the part of a caller's time for which it may have to wait for its
 	// turn.
 	waitPart = 0.5
-	// slowSizeMin is a size of a batch. A decided batch below this size is never too
-	// large: if it took long, the reason was a lock or a connection.
+	// slowSizeMin is the minimum size of a batch that can be too large. If a smaller
+	// batch was decided, but took long, the reason was a lock or a connection.
 	slowSizeMin = 16
 )
 
@@ -87,8 +87,8 @@ func (q *queue) canDecide() bool {
 	return len(q.waiting) < limits.QueueMax && wait <= part(limits.Timeout, waitPart)
 }
 
-// overloaded refuses a draw that could not be decided in time, until the draws that
-// wait now are answered. q.mu is held.
+// overloaded returns the refusal of a draw that could not be decided in time. A retry is
+// worthwhile when the draws that wait now are answered. q.mu is held.
 func (q *queue) overloaded() *draw.Error {
 	err := draw.Errorf(draw.CodeOverloaded, "more draws wait on pool %q than can be decided in time; this request drew nothing", q.batch.Urn.PoolID)
 	err.RetryAfter = q.pace.wait(len(q.waiting))

@@ -99,14 +99,14 @@ func TestNoFalseOverload(t *testing.T) {
 	}
 }
 
-// TestOverloadIsHonest: a draw that arrives at a queue that is too slow is refused at
-// once, with the length of the queue. If it has a key, the refusal does not say what an
-// earlier request did.
+// TestOverloadIsHonest: if a queue is too slow, a draw that arrives is refused at once,
+// with the time that the waiting draws need. If it has a key, the refusal does not say
+// what an earlier request did.
 func TestOverloadIsHonest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := slowed(cost{0, 10 * time.Millisecond, 1}) // 100 draws a second
 		b, _ := newTestBatcher(t, l, Limits{Timeout: 5 * time.Second, BatchMax: 100})
-		for i := range 701 { // one first, 100 and 100 after it, 100 are under way
+		for i := range 701 { // after 2.5 s, batches of 1, 100 and 100 are written, and 100 draws are under way
 			go func() { _, _ = b.Draw(t.Context(), named(fmt.Sprint(i))) }()
 		}
 		time.Sleep(2500 * time.Millisecond)

@@ -260,8 +260,8 @@ const (
 	// askedFirstFor is the number of large batches that look up their keys first, after a
 	// batch with a known key.
 	askedFirstFor = 8
-	// newUsersMin is the newUsers from which on such users are supposed to be new: a
-	// write that meets a user's turn was in vain.
+	// newUsersMin is the minimum of newUsers at which users without cached turns are
+	// supposed to be new. If one of them has a turn, the write fails.
 	newUsersMin = 16
 )
 
@@ -303,7 +303,7 @@ func (q *queue) topUp(b *Batch) {
 
 // move moves waiting draws into b, up to the size of a batch, except those whose callers
 // have disconnected. It refuses draws whose time would end before the batch does. After a
-// batch that was given up because of others it does not refuse them, because their keys
+// batch that was given up because of other sessions, it does not refuse them: their keys
 // are then looked up first, which needs no lock. q.mu must be locked.
 func (q *queue) move(b *Batch, now time.Time) {
 	units := 0

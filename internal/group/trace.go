@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Trace makes t trace the batches of draws whose context has a recorded span. If it is
-// called, it must be called before the first draw. nil traces none.
+// Trace makes the tracer t trace the batches of draws whose context has a recorded span.
+// If it is called, it must be called before the first draw. nil traces none.
 func (b *Batcher) Trace(t trace.Tracer) { b.tracer = t }
 
 // followed has the spans of a draw that is traced.

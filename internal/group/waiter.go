@@ -98,7 +98,8 @@ func (w *waiter) failure(err error) error {
 }
 
 // unasked returns the refusal of a draw for which no plan was made. If the log was not
-// asked for the key, it does not say what happened to an earlier request.
+// asked for the key, the refusal states that an earlier request with the key may have
+// drawn.
 func (w *waiter) unasked(err *draw.Error) *draw.Error {
 	if !w.Named || w.Log.State() == urn.LogAbsent || err.Code == draw.CodePoolNotFound {
 		return err
@@ -273,9 +274,9 @@ func (b *Batch) release(isDecided bool) {
 const wakeMax = 16
 
 // wake answers draws, once their codes are read and the receipts of new ones are signed.
-// The next batch does not wait for this. To wake hundreds of callers takes longer than to
-// send the batch, because the callers then use the processors. A signature takes longer
-// too.
+// The next batch does not wait for this. Waking hundreds of callers takes longer than
+// sending the batch, because the callers then use the processors. A signature takes
+// longer too.
 func (b *Batcher) wake(all []*waiter) {
 	made, coded := withReceipts(all), withCodes(all)
 	if len(all) <= wakeMax && len(made) < receiptsTogetherMin && len(coded) == 0 {
