@@ -30,8 +30,9 @@ const drawnBefore = 250 * time.Millisecond
 const drawPause = 5 * time.Millisecond
 
 // testAgenda: draws never stop while the agenda opens the pool, stocks it, changes its
-// rules and closes it. The history must show no draw under the state before an item that
-// is later than the item. A caller that draws after an item must see its effect at once.
+// rules and closes it. The history must contain no draw that is later than an item and
+// was decided under the state before it. A caller that draws after an item must see its
+// effect at once.
 func testAgenda(t *testing.T, a *arena) {
 	pool := a.ruled(t, 3, 3, `{"fallback":"none","win":"1/1000000","limits":[{"of":"draws","max":1000000}]}`)
 	paused := draw.StatePaused
@@ -137,8 +138,8 @@ func testAgendaOfSoldOut(t *testing.T, a *arena) {
 	stocktest.NoViolations(t, a.store(0), pool)
 }
 
-// keepSoldOut makes every instance see repeatedly, until a time, that the pool is sold
-// out.
+// keepSoldOut makes draws at every instance until a time. So each instance sees
+// repeatedly that the pool is sold out.
 func (a *arena) keepSoldOut(t *testing.T, services []*service, pool string, until time.Time) (wait func()) {
 	var all sync.WaitGroup
 	for i, s := range services {
@@ -154,9 +155,9 @@ func (a *arena) keepSoldOut(t *testing.T, services []*service, pool string, unti
 	return all.Wait
 }
 
-// TestAgendaOfThousands: ten thousand items become due within one second. Draws are
-// made at three instances, and one of the three is interrupted repeatedly. Each item is
-// carried out once and in order, the stock adds up, and a draw after all items sees it.
+// TestAgendaOfThousands: ten thousand items become due within one second. Draws are made
+// at three instances, and one of the three is interrupted repeatedly. Each item is
+// carried out once and in order, the stock adds up, and a draw after all items wins.
 //
 // By default it plans a tenth of them; `make test-all` plans all.
 func TestAgendaOfThousands(t *testing.T) {
@@ -189,8 +190,8 @@ func TestAgendaOfThousands(t *testing.T) {
 	}
 }
 
-// planThousands plans items of one second, which begins at the time that it
-// returns.
+// planThousands plans items whose times are within one second. It returns the beginning
+// of that second.
 func (a *arena) planThousands(t *testing.T, pool string, n int) time.Time {
 	t.Helper()
 	for lead := 5 * time.Second; ; lead *= 2 {

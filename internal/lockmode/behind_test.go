@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReplaysBehindDoubt: known keys wait behind a batch that ends in doubt. They are
+// TestReplaysBehindDoubt: known keys wait for a batch that ends in doubt. They are
 // answered while another session holds the pool's row, even if their time is too short to
 // wait for the row.
 func TestReplaysBehindDoubt(t *testing.T) {
@@ -29,7 +29,7 @@ func TestReplaysBehindDoubt(t *testing.T) {
 			a := newArena(t, c)
 			pool := a.pool(t, 100)
 			held, queued := make(chan func(), 1), make(chan struct{})
-			missing := &failedReads{err: draw.Errorf(draw.CodePoolNotFound, "there is no pool")} // whose batch is given up at once
+			missing := &failedReads{err: draw.Errorf(draw.CodePoolNotFound, "there is no pool")} // a batch that gets this error is given up at once
 			var once sync.Once
 			cut := func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 				if len(p.Awards) == 0 || p.Awards[0].DrawID != "in doubt" {

@@ -127,8 +127,9 @@ func testCachedFresh(t *testing.T, a *arena) {
 }
 
 // testCachedCounts: under rules that count users, the write shows whether the cached copy
-// and the cached turns are current, and for a refusal a read does. If they are not,
-// the pool is read, and no limit is exceeded; if so, a refusal is as good as after a read.
+// and the cached turns are current. Before a refusal, a read shows that. If they are
+// current, a refusal is as good as after a read of the pool. Otherwise the pool is read,
+// and no limit is exceeded.
 func testCachedCounts(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":8}]}`)
 	store := &reads{Store: a.store(0)}
@@ -215,9 +216,9 @@ func testNewUsers(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// testSeveralWindows: with two windows of one kind, and more turns than the shorter window
-// has, cached turns refuse no draw that no limit refuses, and grant none too many.
-// When the user is erased, the limits start again.
+// testSeveralWindows: a kind has two windows, and the user has more turns than the
+// shorter window counts. Plans from cached turns then refuse exactly the draws that a
+// limit refuses. When the user is erased, the limits start again.
 func testSeveralWindows(t *testing.T, a *arena) {
 	const most, short = 13, 3
 	pool := a.ruled(t, 50, 50, fmt.Sprintf(`{"fallback":"none","limits":[{"of":"draws","max":%d,"per":"1s"},{"of":"draws","max":%d,"per":"1000h"},{"of":"wins","max":2,"per":"1s"}]}`, short, most))

@@ -24,7 +24,7 @@ func claimOnly(t *testing.T, s *stock.Store, d *draw.Draw) error {
 	return err
 }
 
-// claimCallers is the number of concurrent callers in these tests, claimUnits the
+// claimCallers is the number of concurrent callers in these tests, and claimUnits is the
 // number of units of each draw.
 const claimCallers, claimUnits = 8, 10
 
@@ -125,7 +125,8 @@ func TestClaimsTakeNoVersion(t *testing.T) {
 	}
 }
 
-// TestClaimsCatchAVersion: a claim that is a change of the pool takes a version.
+// TestClaimsCatchAVersion: the judge reports a claim that also changes the pool, and so
+// takes a version.
 func TestClaimsCatchAVersion(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)

@@ -40,7 +40,7 @@ type entry struct {
 
 const (
 	// smallMax is the maximum number of draws in a batch that joins others: a larger
-	// batch has enough draws to share its own transaction.
+	// batch has enough draws for a transaction of its own.
 	smallMax = 16
 	// aloneMax is how many small batches are decided by themselves before others join.
 	aloneMax = 1

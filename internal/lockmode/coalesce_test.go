@@ -92,9 +92,9 @@ func TestSharedTransactionsSellOutExactly(t *testing.T) {
 	}
 }
 
-// TestSharedTransactionFailsOnePoolAlone: if the write of one pool fails for a reason
-// that concerns only this pool, the other pools of the transaction are decided alone,
-// and none of them is in doubt.
+// TestSharedTransactionFailsOnePoolAlone: the write of one pool fails for a reason that
+// concerns only this pool. The other pools of the transaction are then decided alone, and
+// none of them is in doubt.
 func TestSharedTransactionFailsOnePoolAlone(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "postgres"})

@@ -74,7 +74,7 @@ func testCodes(t *testing.T, a *arena) {
 	stocktest.NoViolations(t, a.store(0), pool)
 }
 
-// failing is a lookup of codes. It fails left times before it succeeds.
+// failing is a lookup of codes. left is how often it fails before it succeeds.
 type failing struct {
 	*stock.Store
 	left atomic.Int64
@@ -274,7 +274,7 @@ func (c *perRead) HandOut(_ context.Context, _ string, draws []*draw.Draw) error
 }
 
 // TestCodesCondemnACounter: the broken double assigns codes when they are first read.
-// Then a code is not that of its unit, or is given twice.
+// Then an award gets the code of another unit, or a code is given twice.
 func TestCodesCondemnACounter(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)

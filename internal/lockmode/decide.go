@@ -29,8 +29,7 @@ type decider struct {
 	leapt    func() error
 	away     func(poolID string) error
 	policy   policy
-	// settle is the time for finding out whether a commit succeeded whose response was
-	// lost.
+	// settle is the time for finding out the result of a commit whose response was lost.
 	settle time.Duration
 }
 

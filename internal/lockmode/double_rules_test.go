@@ -15,8 +15,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// countingThenInserting is blindly, with the turns of the plan: it counts the user's
-// turns before the write, and ignores turns that others have inserted since.
+// countingThenInserting writes as the double blindly does, and then the turns of the
+// plan. The user's turns were counted before the write, so it ignores turns that others
+// have inserted since.
 func countingThenInserting(db *sql.DB) apply {
 	write := blindly(db)
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {

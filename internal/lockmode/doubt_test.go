@@ -23,7 +23,7 @@ type mortal struct {
 }
 
 func (s *mortal) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
-	if s.empty.Load() { // the database was put back to a time before the pool
+	if s.empty.Load() { // the database was restored to a time before the pool existed
 		return nil, draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", urn.PoolID)
 	}
 	if s.down.Load() {

@@ -15,16 +15,16 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// crowd holds one draw between its picks and its write. Meanwhile size other draws wait,
-// so that they are decided together. It returns the pending answers by the names of the
-// draws. The held draw is named "held".
+// crowd holds one draw between its picks and its write. Meanwhile other draws wait, as
+// many as size, so that they are decided together. It returns the pending answers by the
+// names of the draws. The held draw is named "held".
 func crowd(t *testing.T, s *service, stop *door, poolID string, size int) map[string]<-chan answer {
 	t.Helper()
 	t.Cleanup(stop.release)
 	answers := map[string]<-chan answer{"held": once(t, s, named(poolID, "held"))}
 	receive(t, stop.arrived)
-	// The queue has room for size draws: once a further draw is refused, all of them
-	// are queued.
+	// The queue has room for exactly these draws: once a further draw is refused, all of
+	// them are queued.
 	all := make(chan answerTo, size+1)
 	for i := range size + 1 {
 		id := fmt.Sprint("d", i)

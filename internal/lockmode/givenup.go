@@ -35,7 +35,7 @@ type givenUp struct {
 	// one was.
 	began, last time.Time
 	// batches and draws count what was given up in the series. decided means that a batch
-	// was decided after the last of these, ticks that a sum is scheduled.
+	// was decided after the last of these. ticks means that a sum is scheduled.
 	batches, draws int
 	decided, ticks bool
 }

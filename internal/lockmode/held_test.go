@@ -169,7 +169,7 @@ func TestPicksCondemnsPickingAgain(t *testing.T) {
 
 // picksBesideDeadlocks makes draws in sequence, until the given number of them were
 // victims of deadlocks over prize a. Draws that pick the other prize have no deadlock, so
-// each victim must take a in the end. An error names a draw that did not.
+// each victim must take a in the end. An error names a draw that did not take it.
 func picksBesideDeadlocks(t *testing.T, victims int, edits ...edit) error {
 	t.Helper()
 	c := cell{mode: lockmode.ForUpdate, dialect: "postgres"}

@@ -45,7 +45,7 @@ func TestRowsPutBack(t *testing.T) {
 	}
 }
 
-// draws draws n times, and checks that every draw is new and wins.
+// draws makes n draws, and checks that every draw is new and wins.
 func draws(t *testing.T, s *service, pool, prefix string, n int) {
 	t.Helper()
 	for i := range n {
@@ -55,8 +55,8 @@ func draws(t *testing.T, s *service, pool, prefix string, n int) {
 	}
 }
 
-// TestLastUnitsPutBack: an instance whose cached copy has other prizes than those that
-// remain still gives the remaining units.
+// TestLastUnitsPutBack: even if an instance's cached copy has other prizes than those
+// that remain, the instance gives the remaining units.
 func TestLastUnitsPutBack(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {

@@ -21,7 +21,8 @@ import (
 // a time, and draw the first tenth of pools with prizes of 90, 9 and 1 %.
 type race struct {
 	*arena
-	// pools is how many pools are drawn from, units how many units each has.
+	// pools is the number of pools that are drawn from, and units is the number of units
+	// of each.
 	pools, units int
 	// write, if set, replaces the Apply of every attempt.
 	write apply
@@ -36,16 +37,16 @@ const (
 	// allows that many. The higher it is, the fewer wins are needed to detect a favoured
 	// prize.
 	together = 10
-	// further draws keep every caller busy until the last win that is counted, so that no
-	// instance is missing where instances compete.
+	// further is the number of draws beyond the wins that are counted. They keep every
+	// caller busy until the last of these wins, so that all instances compete until then.
 	further = callers + 2*rivals
-	// poolsAtOnce keeps the callers of one pool from waiting for those of too many
-	// others.
+	// poolsAtOnce is the number of pools that are drawn from at once. It is small, so
+	// that the callers of one pool do not wait for too many others.
 	poolsAtOnce = 4
 )
 
-// unlocked prevents the last attempt of optimistic instances, which holds the pool's row,
-// so that instances would not compete.
+// unlocked prevents the last attempt of optimistic instances. That attempt holds the
+// pool's row, so instances would not compete.
 func unlocked(s *settings) { s.OptimisticAttempts, s.OptimisticBudget = 1000, patience }
 
 // results of a race.
@@ -158,16 +159,15 @@ func (m *meetings) enter(poolID string) (back func()) {
 	}
 }
 
-// TestLaw: which prize is won next depends only on the units that remain, also when
-// draws contend: the first tenth of a pool contains as many rare prizes as a random
-// order would.
+// TestLaw: the next prize depends only on the units that remain, also when draws contend.
+// So the first tenth of a pool contains as many rare prizes as a random order would.
 //
 // The test rejects draws that keep the law with probability 1e-9 at most; package
-// drawtest explains why. It rejects a broken double with a version per prize every time:
-// when ten instances pick from one state, each prize that somebody picked is won once in
-// that round. That gave the 9 % prize 30 to 32 % of the wins, and the 1 % prize 5 to 6 %.
-// In six races of 400 wins each with a database, G was 187 to 204, with a standard
-// deviation of 17. That is at least seven deviations above the bound of 57.
+// drawtest explains why. Every time, it rejects a broken double with a version per prize.
+// If ten instances pick from one state, that double lets each prize that was picked win
+// once, whatever its share. That gave the 9 % prize 30 to 32 % of the wins, and the 1 %
+// prize 5 to 6 %. In six races of 400 wins each with a database, G was 187 to 204, with a
+// standard deviation of 17. That is at least seven deviations above the bound of 57.
 func TestLaw(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {

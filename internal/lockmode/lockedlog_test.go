@@ -39,7 +39,7 @@ func lockedLog(t *testing.T, a *arena) (clear func()) {
 }
 
 // TestTheLogCannotBeAsked: another session locks the whole log. The answer to a known key
-// is then "in doubt" or "database unavailable". It is not that the pool is busy.
+// is then "in doubt" or "database unavailable", and never "busy".
 func TestTheLogCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {

@@ -20,8 +20,8 @@ type Locker interface {
 	// WithLock waits for the lock on key, within its own limit and ctx, and runs fn while
 	// the lock is held. fn's context ends when the lock may be lost. token grows with
 	// every holder of key, and never repeats. fn's error is returned unchanged.
-	// draw.CodeContended means that the wait timed out, draw.CodeLockUnavailable that the
-	// lock service did not answer; in both cases fn did not run.
+	// draw.CodeContended means that the wait timed out, and draw.CodeLockUnavailable
+	// means that the lock service did not answer; in both cases fn did not run.
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
 }
 

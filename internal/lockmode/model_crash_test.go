@@ -52,8 +52,8 @@ const modelSettle = 50 * time.Millisecond
 type dying struct {
 	lockmode.Store
 	committed bool
-	// down is set with the write, inDoubt if its response was lost, cut if this store
-	// caused that.
+	// down is set with the write. inDoubt is set if its response was lost, and cut is set
+	// if this store caused the loss.
 	down, inDoubt, cut atomic.Bool
 }
 

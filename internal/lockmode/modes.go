@@ -11,9 +11,9 @@ import (
 )
 
 // forUpdate holds the pool's row from the read to the commit, so that a second session
-// waits: SELECT … FOR UPDATE on PostgreSQL (where FOR NO KEY UPDATE is enough) and
-// MySQL, BEGIN IMMEDIATE on SQLite, which locks the whole file. A plan from the cached
-// copy of the pool locks the row at the write.
+// waits. It uses SELECT … FOR UPDATE on PostgreSQL (where FOR NO KEY UPDATE is enough)
+// and MySQL. On SQLite it uses BEGIN IMMEDIATE, which locks the whole file. A plan from
+// the cached copy of the pool locks the row at the write.
 type forUpdate struct{ coalescer *coalescer }
 
 func newForUpdate(o Options) mode {
@@ -26,9 +26,9 @@ func (m *forUpdate) issue(ctx context.Context, b *group.Batch) error {
 
 // optimistic reads without a lock and writes only if the pool's version is still the one
 // it read; otherwise it reads again and picks again from the whole urn. There is one
-// version for the pool, not one for each prize. With the latter, a pick after a conflict
-// would favour the rare prizes. A batch that loses repeatedly locks the row for its last
-// attempts.
+// version for the pool, not one for each prize. With a version for each prize, a pick
+// after a conflict would favour the rare prizes. A batch that loses repeatedly locks the
+// row for its last attempts.
 type optimistic struct{ coalescer *coalescer }
 
 func newOptimistic(o Options) mode {

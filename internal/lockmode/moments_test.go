@@ -100,7 +100,7 @@ func TestThousandsOfMoments(t *testing.T) {
 				r.Count = 20
 				draws = append(draws, r)
 			}
-			// All at once would wait longer than callers do.
+			// If all draws came at once, they would wait longer than callers do.
 			for some := range slices.Chunk(draws, 50) {
 				var answers []<-chan answer
 				for i, r := range some {

@@ -34,8 +34,8 @@ func TestDrawsBesideMoves(t *testing.T) {
 				moves.Go(func() { moveStock(ctx, t, a, pool) })
 			}
 			var won, contended atomic.Int64
-			// A second, and longer if that is too short for a meaningful number of
-			// draws.
+			// The test lasts a second, and longer if that is too short for a meaningful
+			// number of draws.
 			time.AfterFunc(time.Second, func() {
 				for won.Load()+contended.Load() < 100 && !t.Failed() && t.Context().Err() == nil {
 					time.Sleep(time.Millisecond)

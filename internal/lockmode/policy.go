@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// policy bounds the attempts at a batch. It knows nothing of batches and databases: the
+// policy bounds the attempts at a batch. It does not depend on batches or databases: the
 // next action follows only from the result of the last attempt, and from the attempts and
 // the time already used.
 type policy struct {

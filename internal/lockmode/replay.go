@@ -87,7 +87,7 @@ func (r replayer) replay(ctx context.Context, b *group.Batch, failed error, sett
 	if err != nil || plan == nil {
 		return
 	}
-	if tx.Write(ctx, plan) != nil { // a draw that was found may be less safe than one that was acknowledged
+	if tx.Write(ctx, plan) != nil { // it writes nothing, and fails unless the draws that were found are as safe as acknowledged ones
 		b.Undo(plan)
 		return
 	}

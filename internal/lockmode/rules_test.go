@@ -163,9 +163,9 @@ func testRedirects(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// noWinsOf requests draws that seldom win, each with one key at all services at once, and
-// again later. It returns an error if a key has two different answers, or if none of its
-// answers says that the draw is new.
+// noWinsOf requests draws that seldom win. It requests each key from all services at
+// once, and once more later. It returns an error if a key has two different answers, or
+// if none of its answers says that the draw is new.
 func noWinsOf(t *testing.T, pool string, services []*service) error {
 	t.Helper()
 	const keys, times = 10, 9

@@ -130,7 +130,7 @@ func deckReplayed(t *testing.T) (all []string) {
 		require.NoError(t, r.AddPrize(p))
 	}
 	r.SetState(draw.StateOpen)
-	version := int64(deckVersion + 1) // it is opened
+	version := int64(deckVersion + 1) // this version opens the pool
 	for _, s := range deckScript() {
 		if s.redo(t, r) {
 			version++
@@ -232,8 +232,8 @@ func (a *arena) play(t *testing.T, services []*service, pool string) (all []stri
 	return all
 }
 
-// deckFaults produce in turn conflicts, lost responses and commits, an unreachable
-// database, and writes that fail.
+// deckFaults produces faults, one after another: conflicts, lost responses, lost commits,
+// an unreachable database, and writes that fail.
 func deckFaults() edit {
 	return applying(inTurn(outrun, applied, answerLost, applied, commitLost, outrun, applied, unreached, applied, failed, applied))
 }

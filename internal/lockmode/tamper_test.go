@@ -125,7 +125,8 @@ func newDoor() *door {
 
 func (d *door) release() { d.once.Do(func() { close(d.open) }) }
 
-// then writes every plan with next, the first one after a stop.
+// then returns a function that writes every plan with next, but stops before the first
+// one.
 func (d *door) then(next apply) apply {
 	var used atomic.Bool
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
