@@ -55,7 +55,7 @@ var ErrForked = publiclog.ErrForked
 // ErrInUse means that another process has the file of an embedded database.
 var ErrInUse = sqlitefile.ErrInUse
 
-// The kinds for which Options.Due is called if items are not carried out.
+// The kinds with which Options.Due is called for items that were not carried out.
 const (
 	// ItemFailed counts items that could not be carried out.
 	ItemFailed = agenda.ItemFailed
@@ -74,7 +74,7 @@ const ReasonTurn = engine.ReasonTurn
 var (
 	// ErrConflict means that the pool has left the head that the plan was made from.
 	ErrConflict = engine.ErrConflict
-	// ErrKnownUser means that a user has turns of whom the plan supposed none.
+	// ErrKnownUser means that a user has turns although the plan supposed none.
 	ErrKnownUser = engine.ErrKnownUser
 	// ErrDue means that a due item of the pool's agenda comes first.
 	ErrDue = engine.ErrDue

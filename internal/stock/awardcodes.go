@@ -23,7 +23,7 @@ func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal 
 	d, err := s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor, s.CodesAway(poolID))
 	switch draw.CodeOf(err) {
 	case "":
-		if err = s.readClaimed(ctx, &d); err != nil { // the other codes would say that nothing happened
+		if err = s.readClaimed(ctx, &d); err != nil { // any other code would say that nothing happened
 			err = &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the award was claimed, and could not be read afterwards; claim it again"}
 		}
 		return d, err

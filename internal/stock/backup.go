@@ -16,12 +16,12 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// Backup writes one state of the embedded database that rawURL names to a new file, which
-// only its owner may read. It can be called while a service uses the database and draws.
-// The state contains everything that was committed when Backup began. The file gets its
-// name only when it is complete and on the disk. An existing file is not changed. Backup
-// returns the size in bytes. Errors: CodeInvalidRequest for a database on a server,
-// CodeStoreUnavailable, fs.ErrExist, and those of files.
+// Backup writes one state of an embedded database, which rawURL names, to a new file.
+// Only its owner may read the file. Backup can be called while a service uses the
+// database and draws. The state contains everything that was committed when Backup began.
+// The file gets its name only when it is complete and on the disk. An existing file is
+// not changed. Backup returns the size in bytes. Errors: CodeInvalidRequest for a
+// database on a server, CodeStoreUnavailable, fs.ErrExist, and those of files.
 func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, err error) {
 	if _, err := embedded(rawURL); err != nil {
 		return 0, err
@@ -83,11 +83,12 @@ func embedded(rawURL string) (path string, err error) {
 		"this is for an embedded database (sqlite:PATH); a server has tools of its own, %s: docs/backup.md has the steps", d.BackupTools)
 }
 
-// Restore replaces the embedded database that rawURL names by the backup in file,
-// completely or not at all, even if it is killed. It refuses if a service uses the
-// database. It also refuses a backup that is damaged, breaks a rule, or has a schema that
-// this binary does not know. Then the database is unchanged. Errors: CodeInvalidRequest
-// for a database on a server, CodeStoreUnavailable, ErrViolations, and those of files.
+// Restore replaces an embedded database, which rawURL names, by the backup in file. It
+// does so completely or not at all, even if it is killed. Restore refuses if a service
+// uses the database. It also refuses a backup that is damaged, breaks a rule, or has a
+// schema that this binary does not know. Then the database is unchanged. Errors:
+// CodeInvalidRequest for a database on a server, CodeStoreUnavailable, ErrViolations, and
+// those of files.
 func Restore(ctx context.Context, rawURL, file string, o Options) (found Examined, err error) {
 	path, err := embedded(rawURL)
 	if err != nil {

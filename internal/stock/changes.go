@@ -90,7 +90,7 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 	s.logChangeOfPool(id, &c, actor)
 	s.options.Changed(id)
 	pool, err := s.poolOn(ctx, s.engine.ReadBack, id)
-	if err != nil { // the other codes would say that nothing happened
+	if err != nil { // any other code would say that nothing happened
 		return draw.Pool{}, &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: fmt.Sprintf("pool %q was changed, and could not be read afterwards", id)}
 	}
 	return pool, nil

@@ -18,8 +18,8 @@ import (
 )
 
 // TestClaimAfterAPanic: if a claim panics inside its transaction, while the head of the
-// pool's steps is locked, its caller gets 500. Nothing of it is written, and the next claims, of the same
-// award and of another one, are served at once.
+// pool's steps is locked, its caller gets 500, and nothing is written. The next claims,
+// of the same award and of another one, are served at once.
 func TestClaimAfterAPanic(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -36,7 +36,7 @@ func TestClaimAfterAPanic(t *testing.T) {
 			var panics atomic.Bool
 			var locked error
 			stored := s.Engine().Time
-			s.Engine().Time = func(at time.Time) any { // of a step that is written
+			s.Engine().Time = func(at time.Time) any { // called for each step that is written
 				if panics.Swap(false) {
 					locked = lock()
 					panic("a test")

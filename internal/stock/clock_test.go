@@ -75,9 +75,9 @@ func newMovedClock(t *testing.T, dialect string) movedClock {
 	}}
 }
 
-// TestClockThatLeaps: while a clock is forty days ahead for seconds, no entry gets such a
-// time, and no item of an agenda is carried out. The leap ends when the clock is right
-// again. If the leap is accepted, the clock is followed.
+// TestClockThatLeaps: a clock is forty days ahead for some seconds. Meanwhile no entry
+// gets such a time, and no item of an agenda is carried out. The leap ends when the clock
+// is right again. If the leap is accepted, the clock is followed.
 func TestClockThatLeaps(t *testing.T) {
 	const days = 40 * 24 * time.Hour
 	for _, dialect := range []string{"sqlite", "postgres", "mysql"} {

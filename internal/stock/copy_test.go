@@ -13,7 +13,8 @@ import (
 )
 
 // TestDrawsDoNotWaitForCopy: another transaction, which creates a pool with the same id,
-// blocks a copy halfway. SQLite has only one writer.
+// blocks a copy halfway. Draws from the source continue. SQLite is left out, because it
+// has only one writer.
 func TestDrawsDoNotWaitForCopy(t *testing.T) {
 	t.Parallel()
 	for dialect, waiting := range map[string]string{

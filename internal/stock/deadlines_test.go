@@ -101,7 +101,7 @@ func setClaims(t *testing.T, s *stock.Store, document string) {
 }
 
 // award makes draws d0, d1 … win, one batch at a time. The first batch is at a given
-// time, and the following ones are step apart.
+// time, and the interval between batches is step.
 func (d deadlines) award(t *testing.T, batches, size int, at time.Time, step time.Duration) (made []draw.Award) {
 	t.Helper()
 	p, err := d.store(1).Pool(t.Context(), "p")

@@ -87,8 +87,8 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 	return awards, nil
 }
 
-// versionsOf returns the versions of a user's awards, above after and up to last. No
-// statement searches so many versions that the server is silent for long.
+// versionsOf returns the versions of a user's awards that are greater than after and at
+// most last. No statement searches so many versions that the server is silent for long.
 func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user string, after, last int64) (versions []int64, err error) {
 	for ; after < last; after += eraseScanMax {
 		query := s.ledger.SelectFrom("awards", "version").Where(squirrel.Eq{"pool_id": poolID}).

@@ -60,10 +60,10 @@ type movedPool struct {
 
 // ExtendFeed adds a segment to the feed over all pools for each pool whose head has
 // moved, at most segmentsMax. Draws write nothing for the feed, so this call determines
-// its order. It is one transaction. It takes no lock before it has read the new entries,
-// and first changes the row that numbers the segments. It returns the number of the last
-// segment. Errors: CodeStoreUnavailable for a schema without a feed, and those of the
-// store.
+// its order. It is one transaction. It takes no lock before it has read the new entries.
+// Its first write changes the row that numbers the segments. It returns the number of the
+// last segment. Errors: CodeStoreUnavailable for a schema without a feed, and those of
+// the store.
 func (s *Store) ExtendFeed(ctx context.Context) (n int64, err error) {
 	if s.engine.Lacks(engine.PartFeed) {
 		return 0, draw.Errorf(draw.CodeStoreUnavailable, "the database's schema has no feed over all pools: run `drawsvc migrate up`")
@@ -265,9 +265,9 @@ func (r *feedReader) read(ctx context.Context) (draw.FeedPage, error) {
 	}
 }
 
-// checkCursor checks that the cursor belongs to this order. After a restore of the whole
-// database, it may belong to another order. Then the feed starts again if forks are
-// accepted.
+// checkCursor checks that the cursor belongs to the feed's present order. After a restore
+// of the whole database, it may belong to another order. Then the feed starts again if
+// forks are accepted.
 func (r *feedReader) checkCursor(ctx context.Context) error {
 	at := r.wanted.After
 	if at.Segment == 0 {

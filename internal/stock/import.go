@@ -21,9 +21,9 @@ import (
 
 // Import stocks a pool from a CSV file with the header [prizefile.Header], completely or
 // not at all, in one transaction. Draws on the pool wait meanwhile. A prize that the pool
-// does not have is added. The stock of an existing prize is raised by that of the line,
-// whose name and value must be the prize's own or empty. Without a key, nothing records
-// that a file was imported: importing it twice adds its stock twice.
+// does not have is added. The stock of an existing prize is raised by the stock in its
+// line. The name and the value in the line must be empty or those of the prize. Without a
+// key, nothing records that a file was imported: importing it twice adds its stock twice.
 //
 // progress, if it is not nil, is called with the number of moves that are made. It starts
 // again if the transaction is retried.
@@ -232,8 +232,8 @@ func (s *Store) readPlaces(ctx context.Context, tx *sql.Tx, poolID string, prese
 	return err
 }
 
-// importMoves converts lines to moves. At most room of them may have new prizes. Lines
-// that do not fit the pool are added to bad.
+// importMoves converts lines to moves. At most room of the lines may add new prizes.
+// Lines that do not fit the pool are added to bad.
 func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int, bad *prizefile.BadLines) ([]ledger.Stocking, error) {
 	moves := make([]ledger.Stocking, 0, len(lines))
 	var missing *draw.Error

@@ -108,8 +108,8 @@ func (s *Store) confirm(ctx context.Context) error {
 	return draw.Wrap(draw.CodeStoreUnavailable, err, "the draw was found, but the database does not confirm that it is safe")
 }
 
-// Awards returns at most limit awards of a pool with versions above after, in order.
-// Errors: CodePoolNotFound, and those of the store.
+// Awards returns at most limit awards of a pool with versions greater than after, in
+// order. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit int) (awards []draw.Award, err error) {
 	query := ledger.PageAfter(s.ledger.SelectAwards(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -121,8 +121,8 @@ func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit in
 	return awards, err
 }
 
-// Moves returns at most limit stock moves of a pool with versions above after, in order.
-// Errors: CodePoolNotFound, and those of the store.
+// Moves returns at most limit stock moves of a pool with versions greater than after, in
+// order. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int) (moves []draw.Move, err error) {
 	query := ledger.PageAfter(s.ledger.SelectMoves(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -132,8 +132,9 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 	return moves, err
 }
 
-// Log returns at most limit entries of a pool's history with versions above after, in
-// order. Awards have their redirects. Errors: CodePoolNotFound, and those of the store.
+// Log returns at most limit entries of a pool's history with versions greater than after,
+// in order. Awards have their redirects. Errors: CodePoolNotFound, and those of the
+// store.
 func (s *Store) Log(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
 	return s.ledger.Page(ctx, poolID, after, limit, true)
 }
@@ -143,8 +144,8 @@ func (s *Store) Acts(ctx context.Context, poolID string, after int64, limit int)
 	return s.ledger.Page(ctx, poolID, after, limit, false)
 }
 
-// Changes returns at most limit changes of a pool with versions above after, in order.
-// Errors: CodePoolNotFound, and those of the store.
+// Changes returns at most limit changes of a pool with versions greater than after, in
+// order. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Changes(ctx context.Context, poolID string, after int64, limit int) (changes []draw.Change, err error) {
 	query := ledger.PageAfter(s.ledger.SelectChanges(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {

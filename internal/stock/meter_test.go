@@ -31,7 +31,7 @@ type metered struct {
 	fresh int
 	// read returns how much has been read so far. On PostgreSQL that is the number of
 	// rows that any part of any plan returned or dropped. On MySQL it is the number of
-	// rows requested from the storage engine, on SQLite the number of pages.
+	// rows requested from the storage engine, and on SQLite it is the number of pages.
 	read func(*testing.T, *stock.Store) int64
 }
 

@@ -90,7 +90,7 @@ func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error 
 }
 
 // resume kills a migration after its first n statements, on a separate database, and
-// migrates again. That migration waits at most for wait.
+// migrates again. That migration waits for others for at most the time wait.
 func resume(t *testing.T, dialect string, set migrations.Set, n int, wait time.Duration) (made string, err error) {
 	s := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set, MigrateWait: wait})
 	defer s.Close() // there are more such databases than the server allows connections

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// moneyCache caches data on which the money of pools depends and that rarely changes. So
+// moneyCache caches the rarely changing data on which the money of pools depends. So
 // pages that watch many pools do not read it each second.
 type moneyCache struct {
 	mu sync.Mutex

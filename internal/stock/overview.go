@@ -17,17 +17,18 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// overviewCache keeps the prizes and counts of the pools that Overviews returned last. Only
-// a version changes them, so of a pool that has its version and mark still, only the row is
-// read.
+// overviewCache keeps the prizes and counts of the pools that Overviews returned last.
+// They change only with the pool's version. So if a pool still has the same version and
+// mark, only its row is read.
 type overviewCache struct {
 	mu sync.Mutex
-	// of are the pools by id. A map that was put is not changed any more.
+	// of holds the overviews by the id of their pool. A map that is in use is never
+	// changed.
 	of map[string]keptOverview
 }
 
-// keptOverview is an overview of a pool whose prizes were left out if there were more than
-// prizesMax.
+// keptOverview is an overview of a pool. If the pool had more than prizesMax prizes, the
+// overview leaves them out.
 type keptOverview struct {
 	draw.Overview
 	head      draw.Head
@@ -48,9 +49,9 @@ func (c *overviewCache) put(of map[string]keptOverview) {
 
 // Overviews returns at most limit pools that are not archived, in order of their ids,
 // with their counts, from one snapshot. It leaves out the prizes of a pool that has more
-// than prizesMax. It reads the prizes of pools that changed since the last call once, and
-// some twice. Calls share the slices of prizes, which nobody may change. Errors: those of
-// the store.
+// than prizesMax. It reads prizes only of pools that changed since the last call: first
+// for their sums, and then, if they are at most prizesMax, for the list. Calls share the
+// slices of prizes, which nobody may change. Errors: those of the store.
 func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw.Overview, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		read, err := s.poolRows(ctx, tx, limit)
@@ -188,8 +189,8 @@ func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*
 // poolsAheadMax is the maximum number of pools that PoolsAhead returns.
 const poolsAheadMax = 100
 
-// PoolsAhead returns the ids of at most 100 pools, in order. Their last entry is ahead of
-// the clock by more than the given time, and they are not closed. In such a pool,
+// PoolsAhead returns the ids, in order, of at most 100 pools that are not closed. The
+// last entry of each is ahead of the clock by more than the given time. In such a pool,
 // everything that depends on the time waits for the clock. Errors: those of the store.
 func (s *Store) PoolsAhead(ctx context.Context, by time.Duration) (ids []string, err error) {
 	latest := s.engine.Time(s.Now().Add(by).UTC())

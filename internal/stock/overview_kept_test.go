@@ -14,10 +14,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestOverviewsFollowEachChange: what one reading of the overviews keeps for the next is
-// dropped with each change of a pool, also of one that was deleted and created again, with
-// the same number of versions and another budget. The broken double versions-only compares
-// versions only.
+// TestOverviewsFollowEachChange: each change of a pool drops the data that a reading of
+// the overviews has cached. One pool is deleted and created again, with the same number
+// of versions and another budget. The broken double versions-only compares only versions.
 func TestOverviewsFollowEachChange(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -44,7 +43,7 @@ func TestOverviewsFollowEachChange(t *testing.T) {
 			create("q", 500_00, 5)
 			agrees := func(about string) {
 				t.Helper()
-				for range 2 { // the second time from what was kept
+				for range 2 { // the second time from the cache
 					all, err := s.Overviews(ctx, 10, 3)
 					require.NoError(t, err, about)
 					shown := map[string]int64{}
@@ -115,7 +114,7 @@ func budgetOf(t *testing.T, cents int64) *draw.Rules {
 }
 
 // TestRoundTripsOfOverviews: while nothing changes, a reading of the overviews reads the
-// rows of the pools, and no prizes: one statement, however many pools there are.
+// rows of the pools, but no prizes. It needs one statement, however many pools there are.
 func TestRoundTripsOfOverviews(t *testing.T) {
 	t.Parallel()
 	proxy := servertest.StartProxy(t, servertest.Postgres(t))

@@ -90,10 +90,10 @@ const (
 	scanStep = 1000
 )
 
-// PoolPage returns at most limit pools that wanted selects and whose ids are above after,
-// in order of their ids. next is the value of after for the next page, "" if this page is
-// the last. A page reads at most scanMax names, so it may have fewer pools than limit, or
-// none, without being the last. Errors: those of the store.
+// PoolPage returns at most limit pools that the filter wanted selects and whose ids are
+// greater than after, in order of their ids. next is the value of after for the next
+// page, "" if this page is the last. A page reads at most scanMax names, so it may have
+// fewer pools than limit, or none, without being the last. Errors: those of the store.
 func (s *Store) PoolPage(ctx context.Context, wanted draw.PoolFilter, after string, limit int) (pools []draw.Pool, next string, err error) {
 	err = s.ledger.SnapshotOn(ctx, s.engine.Read, func(tx *sql.Tx) error {
 		var ids []string
@@ -109,9 +109,10 @@ func (s *Store) PoolPage(ctx context.Context, wanted draw.PoolFilter, after stri
 	return pools, next, err
 }
 
-// searchPools returns the ids of at most limit pools that wanted selects, and the value
-// of after for the next page. It selects pools here and not by SQL, because only ids have
-// an index, and because databases ignore case and accents in different ways.
+// searchPools returns the ids of at most limit pools that the filter wanted selects, and
+// the value of after for the next page. It selects pools here and not by SQL, because
+// only ids have an index, and because databases ignore case and accents in different
+// ways.
 func (s *Store) searchPools(ctx context.Context, tx *sql.Tx, wanted draw.PoolFilter, after string, limit int) (ids []string, next string, err error) {
 	selects := wanted.Matcher()
 	for range scanMax / scanStep {
@@ -166,7 +167,8 @@ func (s *Store) poolIn(ctx context.Context, tx *sql.Tx, id string) (draw.Pool, e
 	return pools[0], nil
 }
 
-// pools reads pools; which adds the conditions that select them.
+// pools reads pools. Its last parameter is a function that adds the conditions that
+// select them.
 func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) (pools []draw.Pool, err error) {
 	err = s.ledger.SnapshotOn(ctx, db, func(tx *sql.Tx) error {
 		pools, err = s.poolsIn(ctx, tx, which)

@@ -12,11 +12,11 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestPageReadsDoNotGrowWithAwards: what the admin page reads of a pool with ten times as
-// many awards is about the same, without statistics. Searches without an index are left
-// out: by user, by prize, and by states other than claimed and fulfilled. One call of them
-// reads a bounded part of the history. So are files and audits, which read everything. The
-// broken double scans the awards.
+// TestPageReadsDoNotGrowWithAwards: for a pool with ten times as many awards, the admin
+// page reads about as much, without statistics. Files and audits are left out, because
+// they read everything. So are searches without an index: by user, by prize, and by
+// states other than claimed and fulfilled. Each of their calls reads a bounded part of
+// the history. The broken double scans the awards.
 func TestPageReadsDoNotGrowWithAwards(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres"} {
@@ -45,8 +45,8 @@ func TestPageReadsDoNotGrowWithAwards(t *testing.T) {
 	}
 }
 
-// fillWon creates a pool of a few prizes with so many awards, twenty of each user; a tenth
-// of them has steps.
+// fillWon creates a pool of a few prizes with the given number of awards, twenty for each
+// user. A tenth of the awards have steps.
 func fillWon(t *testing.T, s *stock.Store, poolID string, awards int) {
 	t.Helper()
 	prizes := []draw.Prize{{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock}}

@@ -93,11 +93,11 @@ SELECT pools.id, %d + n, pools.created_at, 'stock', '{"prize":"prize-100000","de
 	require.Greater(t, read, readMax(100), "it must break the bound, or that bounds nothing")
 }
 
-// sumsOfAgenda bounds how much is read to sum a large agenda up that has many hidden lists.
-// The broken double asks for each open item whether a list contains it.
+// sumsOfAgenda bounds the reads for the sums of a large agenda with many hidden lists.
+// The broken double searches the lists for each open item.
 func sumsOfAgenda(t *testing.T, m metered, s *stock.Store) {
 	const lists = 200
-	each := m.fresh / lists // every second of them is hidden
+	each := m.fresh / lists // every second list is hidden
 	_, err := s.LockDB().ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO hidden_items (pool_id, version, first_item, last_item, moments, sha256)
 SELECT pools.id, %[1]d + n, %[1]d + n * %[2]d, %[1]d + n * %[2]d + %[3]d, n < 0, '%[4]s' FROM (%[5]s) AS numbers, pools WHERE pools.id = 'many' AND n < %[6]d`,
 		m.fresh+1, each, each/2-1, strings.Repeat("a", 64), numbers(lists), lists))

@@ -43,7 +43,7 @@ func recognize(ctx context.Context, e *engine.Engine) (*engine.Dialect, error) {
 	return variantOf(all, variables), nil
 }
 
-// versionVariable has the same value as VERSION().
+// versionVariable is a system variable with the same value as VERSION().
 const versionVariable = "version"
 
 // readSigns returns the values of the system variables that distinguish the variants. It

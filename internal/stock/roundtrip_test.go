@@ -243,11 +243,12 @@ func TestRoundTripsOfCodes(t *testing.T) {
 	stocktest.NoViolations(t, s, "p")
 }
 
-// TestCommitsOutliveTheReadOfCodes: if a write cannot read the codes after its commit, the
-// commit is not in doubt. While a session excludes all readers of the codes, each write
-// is made in a short time, however long a transaction may wait for a lock, on connections
-// that have read codes and on new ones. The codes are read when they are handed out. Later
-// writes read their codes again, even if the table has changed.
+// TestCommitsOutliveTheReadOfCodes: if a write cannot read the codes after its commit,
+// the commit is not in doubt. While a session excludes all readers of the codes, each
+// write takes only a short time, however long a transaction may wait for a lock. That
+// holds for connections that have read codes and for new ones. The codes are read when
+// they are handed out. Later writes read their codes again, even if the table has
+// changed.
 func TestCommitsOutliveTheReadOfCodes(t *testing.T) {
 	t.Parallel()
 	const inTime = 2 * time.Second

@@ -17,11 +17,12 @@ import (
 // have no index on users or prizes, because every draw would have to update it.
 const searchMax = 100_000
 
-// FindAwards returns at most limit awards that match f and have versions above after, in
-// order. It reads at most searchMax versions. through is the version up to which the
-// search is complete. It is math.MaxInt64 if the pool has no version above after. So a
-// caller that continues after through stops, even if versions were lost. A draw is found
-// by its key, in one call. Errors: CodePoolNotFound, and those of the store.
+// FindAwards returns at most limit awards that match f and have versions greater than
+// after, in order. It reads at most searchMax versions. through is the version up to
+// which the search is complete. It is math.MaxInt64 if the pool has no version greater
+// than after. So a caller that continues from through comes to an end, even if versions
+// were lost. A draw is found by its key, in one call. Errors: CodePoolNotFound, and those
+// of the store.
 func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error) {
 	query := s.ledger.SelectAwards(poolID)
 	query = query.Where(s.ledger.Matches(&f))
@@ -34,7 +35,7 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 			return nil
 		}
 		if f.DrawID != "" {
-			// Ordered by version, a planner would read all awards of the pool.
+			// If the order were by version, a planner would read all awards of the pool.
 			query := query.Where(squirrel.Eq{"a.draw_id": f.DrawID}).OrderBy("a.ordinal")
 			awards, err = ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward)
 			awards = slices.DeleteFunc(awards, func(a draw.Award) bool { return a.Version <= after })
@@ -57,13 +58,13 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 	return awards, through, err
 }
 
-// isWin is the condition for awards of prizes p that are not losing tickets.
+// isWin is the condition for awards of prizes AS p that are not losing tickets.
 const isWin = `COALESCE(p.kind, '') <> 'blank'`
 
-// UserAwards returns at most limit of a user's awards with versions above after, in
-// order. These are the awards that were made while rules counted draws, or only wins if
-// the current rules do not count draws. Errors: CodePoolNotFound, CodeUserNotCounted if
-// the rules count neither, and those of the store.
+// UserAwards returns at most limit of a user's awards with versions greater than after,
+// in order. These are the awards that were made while rules counted draws, or only wins
+// if the current rules do not count draws. Errors: CodePoolNotFound, CodeUserNotCounted
+// if the rules count neither, and those of the store.
 func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) (awards []draw.Award, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		counted, err := s.countedOf(ctx, tx, poolID)

@@ -48,7 +48,7 @@ type Options struct {
 	// collects before they are copied to the file; 0 means WALPagesDefault.
 	WALPages int
 	// Changed, if set, is called with the name of a pool after this process has changed
-	// its stock or state other than by a draw.
+	// the pool's stock or state, except by a draw.
 	Changed func(poolID string)
 	// Due, if set, is called with a kind of items, or ItemFailed or ItemLapsed, and the
 	// number of such items that this process carried out.
@@ -106,9 +106,10 @@ type Store struct {
 	*hooks.Hooks
 	ledger *ledger.Ledger
 	money  moneyCache
-	// overviews keeps what pages that watch many pools were shown.
+	// overviews caches the overviews for pages that watch many pools.
 	overviews overviewCache
-	// claimed bounds the reads that follow claims: they would use up the connections.
+	// claimed bounds the reads that follow claims, which could otherwise use up the
+	// connections.
 	claimed *semaphore.Weighted
 	// hasUnreadable is the result of the last call of ReadWatched.
 	hasUnreadable atomic.Bool

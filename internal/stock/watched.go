@@ -25,7 +25,7 @@ type Watched struct {
 	Low []draw.LowPrize
 	// Unreadable lists the data that this binary cannot read: rules of pools that are not
 	// closed, and items among the 1,000 that are due next. Such a pool gives no new draws
-	// here, or will not when the item is due.
+	// here, or will give none once the item is due.
 	Unreadable []UnreadablePart
 	// Overdue is how long the first planned item that is not a moment has been due; 0 if
 	// none is due.

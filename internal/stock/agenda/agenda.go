@@ -395,8 +395,8 @@ func scanTime(row engine.Scanner) (t time.Time, err error) {
 	return t, err
 }
 
-// NextItems calls each for the open items of all pools, without moments, in the order in
-// which they are due. It stops after limit items.
+// NextItems calls the function each for the open items of all pools, without moments, in
+// the order in which they are due. It stops after limit items.
 func (p *Planner) NextItems(ctx context.Context, q engine.Querier, limit uint64, each func(poolID string, item *draw.Item)) error {
 	query := p.ledger.SelectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).Where(notMoment).OrderBy("at").Limit(limit)
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {

@@ -106,8 +106,8 @@ type copying struct {
 	single, moves []draw.Item
 	// spreads holds the items that are spread again, in the order of their first items.
 	spreads []spreadAgain
-	// opens is the first opening and ends the last pause or close, at the times of the
-	// source.
+	// opens and ends are times in the source: that of the first opening, and that of the
+	// last pause or close.
 	opens, ends time.Time
 }
 

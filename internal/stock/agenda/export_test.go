@@ -8,8 +8,9 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// DoItems carries out items of a pool in one transaction. It lets before change the
-// locked pool just before the last item. It returns how many items were done or failed.
+// DoItems carries out items of a pool in one transaction. Just before the last item it
+// calls the function before, which may change the locked pool. It returns how many items
+// were done or failed.
 func (p *Planner) DoItems(ctx context.Context, poolID string, items []draw.Item, before func(*ledger.LockedPool)) (ran int, err error) {
 	err = p.ledger.Once(ctx, func(tx *sql.Tx) error {
 		of, err := p.ledger.LockRow(ctx, tx, poolID, "anna")

@@ -15,8 +15,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// isHidden is the condition that selects items that are still hidden. The table agenda
-// has no columns with the names of the range's columns.
+// isHidden is the condition that selects items that are still hidden.
 const isHidden = `done = 0 AND EXISTS (SELECT 1 FROM hidden_items AS h WHERE h.pool_id = agenda.pool_id AND agenda.item BETWEEN h.first_item AND h.last_item)`
 
 // hide records which items of a list are hidden: the last ones.
@@ -74,7 +73,7 @@ func (p *Planner) maybeTime(t time.Time) any {
 
 // hiddenLines returns a pool's hidden items in their visible form: one item for each
 // prize and list, with the number of the first hidden item. It returns only items whose
-// number is above after.
+// number is greater than after.
 func (p *Planner) hiddenLines(ctx context.Context, q engine.Querier, poolID string, after int64) (lines []draw.Item, err error) {
 	if p.ledger.Engine.Lacks(engine.PartMoments) {
 		return nil, nil

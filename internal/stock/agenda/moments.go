@@ -49,8 +49,8 @@ func (p *Planner) hasOpenMoments(ctx context.Context, tx *sql.Tx, poolID string)
 
 func isMoment(i draw.Item) bool { return i.Kind == draw.ItemMoment }
 
-// pend marks the moments among items that became entries as pending. In the pool's row,
-// which is locked, it records the first and last version of pending moments.
+// pend marks moments as pending: those among the items that became entries. In the pool's
+// row, which is locked, it records the first and last version of pending moments.
 func (p *Planner) pend(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
 	done := slices.Clone(ran)
 	done = slices.DeleteFunc(done, func(r ranItem) bool { return r.kind != draw.ItemMoment })

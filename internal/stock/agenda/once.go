@@ -54,8 +54,8 @@ func (p *Planner) CheckAgendaFile(ctx context.Context, poolID string, file io.Re
 	return items, encoding, err
 }
 
-// PlanMoment plans a moment as an import of one item: its answer does not show it. Errors:
-// CodeKeyReused, and those of PlanItems.
+// PlanMoment plans a moment in the same way as an import of one item: its answer does not
+// show the moment. Errors: CodeKeyReused, and those of PlanItems.
 func (p *Planner) PlanMoment(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Planned, error) {
 	items := []draw.Item{item}
 	return p.planOnce(ctx, poolID, list{items: items, key: planKey{key, "import " + draw.NewSeal("", items).SHA256}}, actor)

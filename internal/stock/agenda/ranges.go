@@ -34,7 +34,7 @@ func (p *Planner) hiddenRanges(ctx context.Context, tx *sql.Tx, poolID string) (
 	})
 }
 
-// between returns the ranges of all other items.
+// between returns the ranges of all items outside the hidden ranges.
 func between(hidden []itemRange) (others []itemRange) {
 	next := int64(1)
 	for _, h := range hidden {
@@ -60,7 +60,7 @@ func openIn(columns squirrel.SelectBuilder, poolID string, ranges []itemRange) (
 			args = append(args, poolID, r.first, r.last)
 		}
 		query := columns.From("pools").Join("("+strings.Join(parts, " UNION ALL ")+") AS agenda ON agenda.pool_id = pools.id", args...)
-		queries = append(queries, query.Where(squirrel.Eq{"pools.id": poolID}).Where("agenda.done + 0 = 0")) // no other key has the numbers
+		queries = append(queries, query.Where(squirrel.Eq{"pools.id": poolID}).Where("agenda.done + 0 = 0")) // the + 0 excludes keys that begin with done: they do not have the numbers
 	}
 	return queries
 }

@@ -15,10 +15,10 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Agenda returns at most limit items of a pool with a number above after, in order of
-// their numbers. Removed items are left out, and if open is set, items that are done too.
-// Hidden items of one prize and list are returned as one item: see [draw.Hidden]. Errors:
-// CodePoolNotFound, and those of the store.
+// Agenda returns at most limit items of a pool, in order of their numbers. It begins with
+// the first number that is greater than after. Removed items are left out, and if open is
+// set, items that are done too. Hidden items of one prize and list are returned as one
+// item: see [draw.Hidden]. Errors: CodePoolNotFound, and those of the store.
 func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		items, err = p.AgendaIn(ctx, tx, poolID, after, limit, open)
@@ -46,7 +46,7 @@ func (p *Planner) AgendaIn(ctx context.Context, q engine.Querier, poolID string,
 	return items[:min(len(items), limit)], err
 }
 
-// visible leaves the items out that are hidden.
+// visible leaves out hidden items.
 func (p *Planner) visible(query squirrel.SelectBuilder) squirrel.SelectBuilder {
 	if p.ledger.Engine.Lacks(engine.PartMoments) {
 		return query
@@ -54,12 +54,13 @@ func (p *Planner) visible(query squirrel.SelectBuilder) squirrel.SelectBuilder {
 	return query.Where("NOT (" + isHidden + ")")
 }
 
-// AgendaPart returns a page of a part of a pool's agenda, in the order of that part. If the
-// first page leaves open moves of stock out, omitted is their number. A key orders the rows
-// of a page, so it does not read all items. But it reads those that its filter drops, and
-// the hidden moves that are due before its last item. For each open item it also reads the
-// pool's hidden lists, and the part of hidden items is read whole. Errors: CodePoolNotFound,
-// CodeInvalidRequest if no item of that part has the number After, and those of the store.
+// AgendaPart returns a page of a part of a pool's agenda, in the order of that part. If
+// open moves of stock are left out, the first page returns their number in omitted. A key
+// orders the rows, so a page does not read all items. It does read the items that its
+// filter drops, and the hidden moves that are due before its last item. For each open
+// item it also reads the pool's hidden lists. The part of hidden items is always read as
+// a whole. Errors: CodePoolNotFound, CodeInvalidRequest if no item of that part has the
+// number After, and those of the store.
 func (p *Planner) AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) (items []draw.Item, omitted int64, err error) {
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		if page.Part == draw.AgendaHidden {
@@ -114,7 +115,7 @@ func (p *Planner) itemBefore(ctx context.Context, tx *sql.Tx, poolID string, pag
 		return nil, err
 	}
 	isUsable := len(found) > 0
-	if isUsable && found[0].Done <= 0 { // its place reveals its time, also when it was removed: its list may be planned again
+	if isUsable && found[0].Done <= 0 { // its place would reveal its time, even if it was removed: its list may be planned again
 		list, err := p.hiddenIn(ctx, tx, poolID, page.After)
 		if err != nil {
 			return nil, err
@@ -127,7 +128,8 @@ func (p *Planner) itemBefore(ctx context.Context, tx *sql.Tx, poolID string, pag
 	return &found[0], nil
 }
 
-// doneItems reads items that are done, from the one before after on.
+// doneItems reads a page of the done items, the last one first. after is the item before
+// the page.
 func (p *Planner) doneItems(ctx context.Context, tx *sql.Tx, poolID string, page draw.AgendaPage, after *draw.Item) ([]draw.Item, error) {
 	query := p.within(p.ledger.SelectFrom("agenda", append(itemColumns(), failedBody)...).Where(squirrel.Eq{"pool_id": poolID}), &page)
 	if page.Kind != "" {
@@ -137,7 +139,7 @@ func (p *Planner) doneItems(ctx context.Context, tx *sql.Tx, poolID string, page
 	if after == nil || isFiltered { // the duration must not depend on which hidden items a filter selects
 		query = query.Where(squirrel.Gt{"done": 0})
 	}
-	if after != nil { // with both bounds MariaDB reads all of them, so a page without a filter has one
+	if after != nil { // with both bounds MariaDB reads all done items, so a page without a filter has only one bound
 		query = query.Where(squirrel.Lt{"done": after.Done})
 	}
 	items, err := ledger.SelectAll(ctx, tx, query.OrderBy("done DESC").Limit(uint64(page.Limit)), scanDoneItem) //nolint:gosec // checked by the caller
@@ -163,8 +165,9 @@ func (p *Planner) within(query squirrel.SelectBuilder, page *draw.AgendaPage) sq
 	return query
 }
 
-// openByTime reads open items that are not hidden, those after after. A removed item still
-// has its time, so a page can follow it.
+// openByTime reads a page of the open items, without hidden ones, by time. after is the
+// item before the page. It may be a removed item, because a removed item still has its
+// time.
 func (p *Planner) openByTime(ctx context.Context, tx *sql.Tx, poolID string, page draw.AgendaPage, after *draw.Item) (found []draw.Item, err error) {
 	for _, kind := range kinds() { // the key orders the items of each kind
 		if page.Kind != "" && page.Kind != kind || kind == draw.ItemMoment || page.WithoutStock && kind == draw.ItemStock {
@@ -190,8 +193,8 @@ func byNumber(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) }
 // byTime is the order in which items are carried out.
 func byTime(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) }
 
-// failedBody is the body of the change that an item became: one that says why it failed, or
-// for new rules or a state nothing, since those are changes of another kind.
+// failedBody selects the body of the change that states why an item failed. It is NULL
+// for an item that became a state, rules or a move.
 const failedBody = `(SELECT c.body FROM changes AS c WHERE c.pool_id = agenda.pool_id AND c.version = agenda.done AND c.what = '` + string(draw.WhatAgenda) + `')`
 
 // scanDoneItem is scanItem of a row with failedBody.

@@ -35,7 +35,7 @@ type agendaRun struct {
 	ran     []ranItem
 }
 
-// The kinds for which due is called if items are not carried out; see New.
+// The kinds with which due is called for items that were not carried out; see New.
 const (
 	// ItemFailed counts items that could not be carried out.
 	ItemFailed draw.ItemKind = "failed"

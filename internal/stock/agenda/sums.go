@@ -19,7 +19,7 @@ import (
 // AgendaSums returns the units that a pool's agenda releases, by prize and by the spans
 // between the given times, which are in order. The database reads every item and adds the
 // units up: it returns one row for each span and each different plan. withoutStock leaves
-// open moves of stock out. Errors: CodePoolNotFound, and those of the store.
+// out open moves of stock. Errors: CodePoolNotFound, and those of the store.
 func (p *Planner) AgendaSums(ctx context.Context, poolID string, times []time.Time, withoutStock bool) (sums draw.AgendaSums, err error) {
 	span, values := "0", make([]any, len(times))
 	if len(times) > 0 {
@@ -85,8 +85,8 @@ type adder struct {
 	at map[sumKey]int
 }
 
-// scan returns a function that reads a row of equal items, and passes the sum to which they
-// belong to to.
+// scan returns a function that reads a row of equal items. It calls the given function
+// with the sum to which the items belong.
 func (a *adder) scan(to func(s *draw.AgendaSum, isDone bool, items, units int64)) func(row engine.Scanner) (struct{}, error) {
 	return func(row engine.Scanner) (_ struct{}, err error) {
 		var item draw.Item

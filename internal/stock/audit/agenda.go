@@ -16,7 +16,7 @@ import (
 
 // The rules of an audit about the agenda.
 const (
-	ruleDueMissed    = "due-missed"    // no award at or after an item's time comes before the item, and no move comes before it more than draw.ItemLeftMax after that time
+	ruleDueMissed    = "due-missed"    // an item comes before each award at or after its time, and before each move more than draw.ItemLeftMax after its time
 	ruleAgendaDouble = "agenda-double" // an item has one entry, which it planned or which states why it failed, and no entry belongs to two items
 	ruleAgendaUndone = "agenda-undone" // an item is done within undoneMax; a moment, which waits for a draw, is excepted
 )
@@ -42,7 +42,7 @@ type agendaAuditor struct {
 	next  int
 	found *findings
 	// last is the time of the last award, or of the last move that is not an item. Items
-	// with times up to passes must be done before that entry.
+	// whose time is not after passes must be done before that entry.
 	last   time.Time
 	passes time.Time
 	at     int64

@@ -15,8 +15,8 @@ const slotLength = 15 * time.Minute
 // keeps one sum for each time slot, so that it can compute the sum of new windows later.
 type budgetAuditor struct {
 	rules *draw.Rules
-	// spent is the sum of the window that ends at next. next is the zero time if that
-	// window has no end.
+	// spent is the sum of the current window. next is the end of that window, the zero
+	// time if it has no end.
 	spent  int64
 	next   time.Time
 	slots  []slot
@@ -41,7 +41,7 @@ func (b *budgetAuditor) take(e draw.Entry) {
 	}
 }
 
-// follow applies rules from the time at on.
+// follow applies rules from a time on.
 func (b *budgetAuditor) follow(rules *draw.Rules, at time.Time) {
 	before := b.rules
 	b.rules = rules

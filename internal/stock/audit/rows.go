@@ -34,11 +34,11 @@ type rowAuditor struct {
 	all   []*auditedPrize
 	byID  map[string]*auditedPrize
 	found findings
-	// version is the highest version so far, and kind the kind of the entry with that
+	// version is the highest version so far, and kind is the kind of the entry with that
 	// version.
 	version int64
 	kind    string
-	// award is the last award so far, and at the time of the last entry.
+	// award is the last award so far. at is the time of the last entry.
 	award draw.Award
 	at    time.Time
 	// ruled means that there was a change. state is the state that the last change of
@@ -49,7 +49,7 @@ type rowAuditor struct {
 	rules int64
 }
 
-// auditedPrize holds a prize's counters, and the same numbers as its history gives them.
+// auditedPrize holds a prize's counters, and the same numbers computed from its history.
 type auditedPrize struct {
 	id              string
 	kind            draw.Kind
@@ -200,7 +200,7 @@ func (p *auditedPrize) take(w *draw.Award) {
 	p.unit = w.Unit
 }
 
-// end makes the checks that need the whole history, for a pool at version.
+// end makes the checks that need the whole history, for a pool at the given version.
 func (a *rowAuditor) end(version int64) {
 	if a.version <= version {
 		a.missing(version)

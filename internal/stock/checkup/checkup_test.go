@@ -262,7 +262,8 @@ func TestDoctorKnowsMemory(t *testing.T) {
 	require.Equal(t, []string{"danger memory-file-system: the file is in memory: tmpfs"}, checkUp(t, url, usual("table")))
 }
 
-// TestDoctorOfSchemas: older and newer schemas, and a schema without one of its tables.
+// TestDoctorOfSchemas: older and newer schemas, and a schema without one of its tables,
+// are reported.
 func TestDoctorOfSchemas(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -87,7 +87,7 @@ func TestDoctorOfMySQLReplicas(t *testing.T) {
 			host, port, password),
 		`START SLAVE`,
 	})
-	fast := []string{ // the servers of the tests have these settings, which test them: they are not durable
+	fast := []string{ // every server of the tests has these findings, because it is fast and not durable
 		"danger flush-log: innodb_flush_log_at_trx_commit = 2", "danger flush-method: innodb_flush_method = nosync",
 		"danger doublewrite: innodb_doublewrite = OFF",
 	}

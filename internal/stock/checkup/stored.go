@@ -11,7 +11,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// AheadMin is the least lead over the clock that makes a pool's last entry a finding.
+// AheadMin is the minimum time by which a pool's last entry must be ahead of the clock to
+// be a finding.
 const AheadMin = time.Minute
 
 // checkStored finds what is wrong with the schema and, if the schema fits, stored data that

@@ -51,8 +51,8 @@ type audit struct {
 	register *Register
 	found    ledger.Found
 	ring     *seal.Ring
-	// name is the name under which the codes of the prize are sealed, and key the key of
-	// the last code. text is memory that is reused for each code.
+	// name is the name under which the codes of the prize are sealed, and key is the key
+	// of the last code. text is memory that is reused for each code.
 	name, text []byte
 	key        *seal.Key
 	// doubtful holds the codes of a page that may equal other codes, by the digests that

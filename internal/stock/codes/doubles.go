@@ -70,7 +70,8 @@ func (a *audit) doubt(at place, text []byte, isFound bool) {
 	}
 }
 
-// stray reports a code with a wrong digest if it equals a former one.
+// stray reports a code with a wrong digest if it equals an earlier code with a wrong
+// digest.
 func (a *audit) stray(at place, text []byte) {
 	digest := a.ring.First().Digest(text)
 	if former, isThere := a.strays[digest]; isThere {

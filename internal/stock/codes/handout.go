@@ -34,11 +34,11 @@ type place struct {
 	number  int64
 }
 
-// HandOut adds the codes to the awards of draws of one pool that have codes. It reads
-// those that the write of the awards has not read, by one statement, because the units
-// of a prize in a batch are consecutive. HandOut reads from the server that takes the
-// writes. Errors: CodeSealKeyMissing, and those of the store. After an error some draws
-// lack a code, see [draw.Draw.AsksStore].
+// HandOut adds the codes to the awards of one pool's draws that have codes. It reads only
+// the codes that the write of the awards has not read. One statement is enough, because
+// the units of a prize in a batch are consecutive. HandOut reads from the server that
+// takes the writes. Errors: CodeSealKeyMissing, and those of the store. After an error
+// some draws lack a code, see [draw.Draw.AsksStore].
 func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error {
 	fault.At(fault.BeforeCodes)
 	r.openSealed(poolID, draws)
@@ -137,8 +137,8 @@ func (w *wanted) ranges() (conditions []string, args [][]any) {
 	return conditions, args
 }
 
-// spans calls each with the first and the last unit of each range of a prize's units.
-// Units that are far apart are in different ranges.
+// spans calls the function each with the first and the last unit of each range of a
+// prize's units. Units that are far apart are in different ranges.
 func (w *wanted) spans(each func(first, last int64)) {
 	first := 0
 	for i := range w.units {

@@ -11,9 +11,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestResealedCodesAreNotAway: a code that was read with the write of its award is sealed
-// again, and its old key removed, before it is handed out. It is read again, and the pool
-// is still drawn from here. A code that cannot be opened after that read stops the pool.
+// TestResealedCodesAreNotAway: a code was read with the write of its award. Before it is
+// handed out, it is sealed again, and its old key is removed. Then it is read again, and
+// the pool is still drawn from here. A code that cannot be opened after that read stops
+// the pool.
 func TestResealedCodesAreNotAway(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "draws.db"), stock.Options{})

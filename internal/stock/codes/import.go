@@ -152,8 +152,8 @@ func (i *importing) newSalt() string {
 	return hex.EncodeToString(salt)
 }
 
-// digest returns a digest, under the import's key, of the label of, the pool, the prize
-// and some lines.
+// digest returns a digest, under the import's key, of a label, the pool, the prize and
+// some lines. of is the label.
 func (i *importing) digest(of string, lines ...line) []byte {
 	sum := hmac.New(sha256.New, []byte(i.Key))
 	_, _ = fmt.Fprintf(sum, "%s\n%s\n%s\n", of, i.PoolID, i.PrizeID) // a hash accepts all texts
@@ -358,7 +358,8 @@ func (i *importing) writePart(ctx context.Context) error {
 	return err
 }
 
-// write inserts the codes of a part after the last of places, and returns their number.
+// write inserts the codes of a part after the place with the number places, and returns
+// how many it inserted.
 func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places int64, to *importState) (added int64, err error) {
 	owners := make([]string, len(part))
 	if i.asksOwners() {

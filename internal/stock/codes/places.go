@@ -146,8 +146,9 @@ func (r *Register) moveCode(ctx context.Context, tx *sql.Tx, poolID, prizeID str
 }
 
 // EachCode yields the codes of a pool in order of prize and place, each with the award
-// that gave it. With issued it leaves out codes that are not an award's, replaced ones too. Errors: the
-// error of each, CodeSealKeyMissing, CodePoolNotFound, and those of the store.
+// that gave it. If issued is set, it leaves out codes that no award has, including
+// replaced codes. Errors: the error of each, CodeSealKeyMissing, CodePoolNotFound, and
+// those of the store.
 func (r *Register) EachCode(ctx context.Context, poolID string, issued bool, each func(*draw.GivenCode) error) error {
 	return r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		prizes, err := r.ledger.Prizes(ctx, tx, poolID)

@@ -44,7 +44,8 @@ type opens struct {
 	foreign map[string]bool
 }
 
-// proofName is the name under which proofs of keys are sealed, proofText the sealed text.
+// proofName is the name under which proofs of keys are sealed, and proofText is the
+// sealed text.
 const (
 	proofName = "drawsvc seal key v1"
 	proofText = "drawsvc"

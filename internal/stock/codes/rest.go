@@ -9,15 +9,17 @@ import (
 )
 
 const (
-	// restFactor is how many times as long as a part an import rests after it, if pools
-	// have changed meanwhile.
+	// restFactor is the ratio of the rest after a part to the time of the part, if pools
+	// have changed during the part.
 	restFactor = 3
 	// restMax is the longest rest.
 	restMax = 5 * time.Second
-	// restShare is the share of the time that an import has to spare before a caller's
-	// deadline that all its rests may take together.
+	// restShare is the part of an import's spare time that all its rests together may
+	// take. The spare time is the time until the caller's deadline, minus the expected
+	// time of the remaining work.
 	restShare = 0.3
-	// partMargin is how many times as long as the slowest part the next parts may take.
+	// partMargin is the ratio of the time that is reserved for a further part to the time
+	// of the slowest part so far.
 	partMargin = 1.2
 )
 
@@ -32,8 +34,8 @@ type rests struct {
 	slowest time.Duration
 }
 
-// begin reads the versions before the first part. If that fails, the first part counts as
-// one beside draws.
+// begin reads the versions before the first part. If that fails, the first part is
+// treated as if pools had been drawn from meanwhile.
 func (s *rests) begin(ctx context.Context, r *Register) {
 	s.register = r
 	s.versions, _ = s.read(ctx)
@@ -50,10 +52,10 @@ func (s *rests) read(ctx context.Context) (versions int64, err error) {
 	return versions, err
 }
 
-// rest rests after a part that took some time, if pools have changed since the last
-// part. left is the number of lines that are still to be checked or written. If the
-// versions cannot be read, it does not rest, because the read decides nothing else. The
-// next part reports the end of ctx.
+// rest rests after a part that took some time, if pools have changed since the last part.
+// left is the number of lines that are still to be checked or written. If the versions
+// cannot be read, it does not rest. It ignores the error, because it uses the versions
+// for nothing else. If ctx has ended, the next part reports that.
 func (s *rests) rest(ctx context.Context, took time.Duration, left int) {
 	if left == 0 {
 		return
@@ -77,7 +79,7 @@ func restAfter(ctx context.Context, took, slowest time.Duration, left int) time.
 	return max(rest, 0)
 }
 
-// pause waits, or until ctx ends.
+// pause waits for a duration, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -23,8 +23,8 @@ func lines(prefix string, n int) *strings.Reader {
 	return strings.NewReader(strings.Join(stocktest.CodeLines(prefix, n), "\n") + "\n")
 }
 
-// TestImportsRestBesideDraws: an import rests after each of its parts while a pool is
-// drawn from, longer than the part took, and not at all while nobody draws.
+// TestImportsRestBesideDraws: while a pool is drawn from, an import rests after each of
+// its parts, for longer than the part took. While nobody draws, it does not rest.
 func TestImportsRestBesideDraws(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "draws.db"), stock.Options{})
@@ -86,8 +86,8 @@ func TestRestsLeaveTimeForTheWork(t *testing.T) {
 	}
 }
 
-// TestImportsOutliveTheReadOfVersions: an import that cannot read whether pools are drawn
-// from is made nevertheless, and does not rest.
+// TestImportsOutliveTheReadOfVersions: if an import cannot read whether pools are drawn
+// from, it continues without rests.
 func TestImportsOutliveTheReadOfVersions(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "draws.db"), stock.Options{})
@@ -115,8 +115,7 @@ func TestImportsOutliveTheReadOfVersions(t *testing.T) {
 	require.Zero(t, pauses)
 }
 
-// TestDryRunsRestBetweenParts: a dry run does not rest after its last part, which is
-// followed by no other.
+// TestDryRunsRestBetweenParts: a dry run does not rest after its last part.
 func TestDryRunsRestBetweenParts(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "draws.db"), stock.Options{})

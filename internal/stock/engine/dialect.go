@@ -16,10 +16,10 @@ import (
 // Dialect holds the differences between kinds of databases.
 type Dialect struct {
 	Name string
-	// VersionPart is a part of the version that such servers report. Variable is a system
-	// variable that only they have. Either one identifies such a server, because an
-	// operator may have set another version. Both are "" unless a URL of another dialect
-	// may lead to it.
+	// VersionPart is a part of the version that servers of this dialect report. Variable
+	// is a system variable that only they have. Either one identifies such a server,
+	// because an operator may have set another version. Both are "" unless a URL of
+	// another dialect may lead to it.
 	VersionPart, Variable string
 	// Open connects to the database that rawURL names.
 	Open func(ctx context.Context, d *Dialect, rawURL string, o Options) (*Engine, error)
@@ -27,8 +27,8 @@ type Dialect struct {
 	ByCode func(error) *Error
 	// IsNoTable reports whether an error means that a table does not exist.
 	IsNoTable func(error) bool
-	// Placeholder is the form of a statement's parameters, Time converts a time to the
-	// form in which the database stores it.
+	// Placeholder is the form of a statement's parameters, and Time converts a time to
+	// the form in which the database stores it.
 	Placeholder squirrel.PlaceholderFormat
 	Time        func(time.Time) any
 	// ForUpdate follows a SELECT and locks the rows that the SELECT reads.
@@ -38,8 +38,8 @@ type Dialect struct {
 	// Writable is an expression that is true on a server that can be written to. It is
 	// false on a standby and on a read-only server.
 	Writable string
-	// Change are the options of a transaction that changes rows, Snapshot those of one
-	// that reads a single state of the database.
+	// Change are the options of a transaction that changes rows, and Snapshot are those
+	// of one that reads a single state of the database.
 	Change, Snapshot sql.TxOptions
 	// Commit commits tx, a transaction on conn. If it is nil, tx.Commit is called
 	// instead. An error means that the commit is not acknowledged.
@@ -55,19 +55,21 @@ type Dialect struct {
 	// planner find rows through keys and in the order of a key, whatever size it assumes
 	// for a table. A table that was just filled has no statistics, or old ones.
 	ByKey string
-	// AwardPrize is a JOIN: it adds to each of awards AS a its prize, as p.
+	// AwardPrize is a JOIN that adds to each of the awards AS a its prize AS p.
 	AwardPrize string
-	// TurnAward is a JOIN: it adds to each of turns AS t its award, as a.
+	// TurnAward is a JOIN that adds to each of the turns AS t its award AS a.
 	TurnAward string
 	// CodeRanges, if set, is one statement that reads the codes of many ranges, and whose
 	// text does not depend on their number. It returns the columns prize_id, place,
 	// key_id and sealed. Its parameters are a pool, and arrays of prizes, first places
 	// and last places.
 	CodeRanges string
-	// NamedAwards and StepsOf, if set, read rows of the pool own by their key for each value
-	// of an array: awards AS a of draw ids, and steps AS s of awards' versions.
+	// NamedAwards and StepsOf, if set, are JOINs that find rows by key for each value of
+	// an array, in the pool AS own. NamedAwards finds awards AS a by the ids of draws,
+	// and StepsOf finds steps AS s by the versions of awards.
 	NamedAwards, StepsOf string
-	// CodeOnce returns 0 where the unique constraint code_once is missing, else 1.
+	// CodeOnce is a query. It returns 0 if the unique constraint code_once is missing,
+	// else 1.
 	CodeOnce string
 	// Restock is the end of an INSERT of prizes: for prizes that already exist, it
 	// changes the stock. An INSERT finds the rows through their key. An UPDATE of many
@@ -87,7 +89,7 @@ type Dialect struct {
 	BackupTools string
 	// Features records the parts of the schema that the database lacks; nil means none.
 	Features *Features
-	// Migrations is the dialect's name in package goose, Folder the folder of its
+	// Migrations is the dialect's name in package goose, and Folder is the folder of its
 	// migrations.
 	Migrations goose.Dialect
 	Folder     string

@@ -27,7 +27,7 @@ type Finding struct {
 	Level Level
 	// Rule is a short, stable word, such as "fsync".
 	Rule string
-	// Detail is the finding, Why the endangered promise, Remedy the advice.
+	// Detail is the finding, Why is the endangered promise, and Remedy is the advice.
 	Detail, Why, Remedy string
 }
 
@@ -36,7 +36,7 @@ type Serving struct {
 	// Lock is the scheme of the external lock that the mode external uses, such as
 	// "table".
 	Lock string
-	// LockTTL is the lease of that lock, LockWait the maximum wait for it.
+	// LockTTL is the lease of that lock, and LockWait is the maximum wait for it.
 	LockTTL, LockWait time.Duration
 }
 
@@ -56,9 +56,9 @@ func (v Vitals) Has(name string, values ...string) bool {
 	return slices.ContainsFunc(values, func(bad string) bool { return strings.EqualFold(v[name], bad) })
 }
 
-// Shorter returns a finding if the time limit of that name is shorter than the parameter
-// than, the time that a statement may take. Otherwise it returns "". The setting counts
-// in unit, and 0 means no limit.
+// Shorter compares the time limit called name with the parameter than, the time that a
+// statement may take. It returns a finding if the limit is shorter, otherwise "". The
+// setting counts in unit, and 0 means no limit.
 func (v Vitals) Shorter(name string, unit, than time.Duration) string {
 	limit, err := time.ParseDuration(v[name] + "s")
 	if err != nil {

@@ -39,15 +39,15 @@ type Options struct {
 // Engine is an open database of one kind. It is safe for concurrent use.
 type Engine struct {
 	*Dialect
-	// Write is for statements that may write, Read for statements that do not. On
-	// SQLite, Write is the single writer and Read the readers.
+	// Write is for statements that may write, and Read is for statements that do not. On
+	// SQLite, Write is the single writer, and Read are the readers.
 	Write, Read *sql.DB
 	// ReadBack reads the result of a change, so that changes do not wait for other
 	// reads. Probe is for the readiness check, which must not wait for other
 	// connections.
 	ReadBack, Probe *sql.DB
-	// Lock is a separate pool of connections for external locks, so that draws that
-	// hold a lock never wait for connections held by others that wait for locks.
+	// Lock is a separate pool of connections for external locks. So a draw that holds a
+	// lock never waits for a connection of a draw that waits for a lock.
 	Lock *sql.DB
 	// Migrate is for the statements of migrations, which may take hours.
 	Migrate  *sql.DB
@@ -102,7 +102,7 @@ const (
 // OnClose makes Close call fn, before the functions that were added earlier.
 func (e *Engine) OnClose(fn func() error) { e.closers = append(e.closers, fn) }
 
-// WhileOpen calls do at once, and then about once per interval until Close.
+// WhileOpen calls the function do at once, and then about once per interval until Close.
 func (e *Engine) WhileOpen(every time.Duration, do func(ctx context.Context)) {
 	stop := periodic.Start(every, do)
 	e.OnClose(func() error { stop(); return nil })
@@ -166,7 +166,8 @@ func (e *Engine) leaveIfSilent() {
 
 // Connections are the figures of one pool of connections.
 type Connections struct {
-	// Open is the number of connections, InUse the number in use, Max the maximum.
+	// Open is the number of connections, InUse is the number in use, and Max is the
+	// maximum.
 	Open, InUse, Max int
 	// Waited is the total time that callers have waited for a free connection since the
 	// start.

@@ -119,7 +119,7 @@ func ErrorUnavailable(err error) *draw.Error {
 var (
 	// ErrConflict means that the pool has left the head that the plan was made from.
 	ErrConflict = &Error{Class: ClassConflict, Reason: "version"}
-	// ErrKnownUser means that a user has turns of whom the plan supposed none.
+	// ErrKnownUser means that a user has turns although the plan supposed none.
 	ErrKnownUser = Conflict("known-user", nil)
 	// ErrDue means that an item of the pool's agenda is due.
 	ErrDue = &Error{Class: ClassDue, Reason: "due", undone: true}

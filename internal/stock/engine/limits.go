@@ -8,9 +8,9 @@ const (
 	// otherwise. Each active prize pool needs one connection; three instances fit into
 	// the hundred that PostgreSQL allows by default.
 	ConnectionsMax = 10
-	// AdminConnections are for changes, ReadConnections for reads other than those of
-	// draws. They are separate so that one kind cannot use up the connections of the
-	// other.
+	// AdminConnections are for changes, and ReadConnections are for reads other than
+	// those of draws. They are separate so that one kind cannot use up the connections of
+	// the other.
 	AdminConnections = 4
 	ReadConnections  = 5
 	// ProbeConnections are only for the readiness check.

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Log is a table with one kind of entries of the pools' ordered history. Each entry has a
-// pool_id, the columns, and usually a time at. Every statement that appends to the
-// history or reads it is built from a Log.
+// Log is a table with one kind of entries of the pools' ordered history. Each entry has
+// the column pool_id, the columns of the Log, and usually the column at with its time.
+// Every statement that appends to the history or reads it is built from a Log.
 type Log[T any] struct {
 	Table   string
 	Columns []Column[T]
@@ -22,12 +22,12 @@ type Log[T any] struct {
 
 // Column is one column of a log.
 type Column[T any] struct {
-	// Name is the column's name, Type its type in PostgreSQL.
+	// Name is the column's name, and Type is its type in PostgreSQL.
 	Name, Type string
 	// read returns the expression that reads the column.
 	read func(name string) string
-	// value returns the value to write for an entry, list the values for many entries,
-	// and field the place to scan into.
+	// value returns the value to write for an entry. list returns the values for many
+	// entries. field returns the place to scan into.
 	value func(*T) any
 	list  func(parts [][]T) any
 	field func(*T) any

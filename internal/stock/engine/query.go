@@ -41,7 +41,8 @@ func Appended[T any](to []T, v T) []T {
 	return append(to, v)
 }
 
-// EachRow scans each row of a query into the same fields, and then calls each.
+// EachRow scans each row of a query into the same fields, and then calls the function
+// each.
 func EachRow(ctx context.Context, q Querier, query string, args, fields []any, each func()) (err error) {
 	if own, is := q.(*OwnRows); is {
 		return own.read(ctx, own.conn, query, args, fields, each)

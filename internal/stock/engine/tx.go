@@ -40,14 +40,15 @@ func (f Fence) TokenMax() int64 {
 
 // Past reads a pool's history for an attempt.
 type Past interface {
-	// Draws finds the draws among ids that the pool's log holds after the read. Error: an
-	// *Error with its class. On a server that cannot be written to it is
-	// ClassUnavailable, because another server may have rows that this one lacks.
+	// Draws finds the draws with the given ids in the pool's log, which it reads later
+	// than the pool. Error: an *Error with its class. On a server that cannot be written
+	// to, its class is ClassUnavailable, because another server may have rows that this
+	// one lacks.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
 	// Turns reads the users' data that the rules need, as it is at the urn's head.
 	// Without an error, the pool is still at that head (law 8). Errors: ErrConflict if
-	// the pool is at a later head, or an item of its agenda is due but not yet due in the
-	// urn; otherwise the errors of Draws.
+	// the pool is at a later head, or if an item of its agenda is due that was not due
+	// when the urn was read; and those of Draws.
 	Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error)
 }
 

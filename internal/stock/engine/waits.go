@@ -11,8 +11,8 @@ import (
 // concurrent use.
 type Waits struct {
 	mu sync.Mutex
-	// waiting callers have waited from the time since on. ended is the sum up to that
-	// time.
+	// waiting is the number of callers that have waited from the time since on. ended is
+	// the sum of all waits before that time.
 	waiting int64
 	since   time.Time
 	ended   time.Duration

@@ -66,8 +66,8 @@ func scanCursor(s engine.Scanner) (c hook.Cursor, err error) {
 	return c, err
 }
 
-// ofPools selects the pools p of each of the hooks h. It joins the last step of the pool,
-// n, and the hook's cursor in the pool, c, if they exist.
+// ofPools selects the pools AS p of each of the hooks AS h. It joins the row AS n that
+// numbers the pool's steps, and the hook's cursor AS c in the pool, if they exist.
 func (h *Hooks) ofPools(hooks []hook.Hook, columns ...string) squirrel.SelectBuilder {
 	var wanted squirrel.Or
 	for i := range hooks {
@@ -184,8 +184,8 @@ func (h *Hooks) SkipHook(ctx context.Context, id, poolID string) (before, after 
 	return before, after, err
 }
 
-// ReplayHook sends the events of a pool after a place again. Errors: CodeInvalidRequest,
-// CodeHookNotFound, CodePoolNotFound, and those of the store.
+// ReplayHook sends again the events of a pool that come after a place. Errors:
+// CodeInvalidRequest, CodeHookNotFound, CodePoolNotFound, and those of the store.
 func (h *Hooks) ReplayHook(ctx context.Context, id, poolID string, after hook.Place) error {
 	return h.changeCursor(ctx, id, poolID, func(tx *sql.Tx, c hook.Cursor, head hook.Place) (hook.Cursor, error) {
 		if after.Version > head.Version {
@@ -204,7 +204,8 @@ func (h *Hooks) ReplayHook(ctx context.Context, id, poolID string, after hook.Pl
 	})
 }
 
-// placeID reads the id of a place, "" without an entry and a step.
+// placeID reads the id of a place, "" if there is neither an entry nor a step at the
+// place.
 func (h *Hooks) placeID(ctx context.Context, tx *sql.Tx, poolID string, at hook.Place) (string, error) {
 	r := hook.Reading{}
 	if err := h.readEntries(ctx, tx, poolID, at, at.Version, false, &r); err != nil {
@@ -216,7 +217,8 @@ func (h *Hooks) placeID(ctx context.Context, tx *sql.Tx, poolID string, at hook.
 	return hook.PlaceID(r.Before.EntryID, r.Before.StepID), nil
 }
 
-// changeCursor locks the cursor of a hook in a pool, and changes it by edit.
+// changeCursor locks the cursor of a hook in a pool, and changes it with the function
+// edit.
 func (h *Hooks) changeCursor(ctx context.Context, id, poolID string, edit func(*sql.Tx, hook.Cursor, hook.Place) (hook.Cursor, error)) error {
 	return h.ledger.Change(ctx, func(tx *sql.Tx) error {
 		if _, err := h.readOne(ctx, tx, id, h.ledger.Engine.ForUpdate); err != nil {

@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// ReadSteps reads at most limit steps of a pool with numbers above after, in order, in a
-// snapshot in which more is read.
+// ReadSteps reads, in the caller's snapshot, at most limit steps of a pool with numbers
+// greater than after, in order.
 type ReadSteps func(ctx context.Context, q engine.Querier, poolID string, after int64, limit int) ([]draw.Step, error)
 
 // Hooks stores hooks in a ledger's database.
@@ -207,8 +207,8 @@ func (h *Hooks) ChangeHook(ctx context.Context, id string, c hook.Change) (chang
 	return changed, err
 }
 
-// restartMessages makes the messages of a hook due now, with all their attempts. They
-// keep their ids and events, unless isDropped is set.
+// restartMessages makes the messages of a hook due now, and sets the number of their
+// attempts to 0. They keep their ids and events, unless isDropped is set.
 func (h *Hooks) restartMessages(ctx context.Context, tx *sql.Tx, hookID string, isDropped bool) error {
 	update := h.ledger.Builder().Update("hook_cursors").
 		Set("attempts", 0).Set("next_at", h.ledger.Engine.Time(engine.Epoch(time.Time{}))).Where(squirrel.Eq{"hook_id": hookID})

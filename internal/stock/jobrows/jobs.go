@@ -163,7 +163,7 @@ func (j *Rows) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (job
 	return found[0], nil
 }
 
-// changeJob locks a job's row, changes it by edit and writes it.
+// changeJob locks a job's row, changes it with the function edit, and writes it.
 func (j *Rows) changeJob(ctx context.Context, name string, edit func(*sql.Tx, job.Row, time.Time) (job.Row, error)) (job.Row, error) {
 	var r job.Row
 	err := j.ledger.Change(ctx, func(tx *sql.Tx) error {
@@ -242,9 +242,9 @@ func (j *Rows) BeginJob(ctx context.Context, name, host string) (run job.Run, be
 	return run, begun && err == nil, err
 }
 
-// trimRuns removes the oldest runs from the history, whose last run is run. It is called
-// at the beginning of a run, so that it also bounds the history of a job whose runs never
-// end.
+// trimRuns removes the oldest runs from the history. run is the last run in it. It is
+// called at the beginning of a run, so that it also bounds the history of a job whose
+// runs never end.
 func (j *Rows) trimRuns(ctx context.Context, tx *sql.Tx, run job.Run) error {
 	_, err := j.ledger.Builder().Delete("job_runs").
 		Where(squirrel.Eq{"job": run.Job}).Where(squirrel.LtOrEq{"token": run.Token - job.RunsKept}).
@@ -295,8 +295,8 @@ func (j *Rows) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Tim
 	return err
 }
 
-// JobRuns returns at most limit runs of a job with numbers above after, in order. Errors:
-// CodeJobNotFound, and those of the store.
+// JobRuns returns at most limit runs of a job with numbers greater than after, in order.
+// Errors: CodeJobNotFound, and those of the store.
 func (j *Rows) JobRuns(ctx context.Context, name string, after int64, limit int) (runs []job.Past, err error) {
 	err = j.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		if _, err := j.jobRow(ctx, tx, name, ""); err != nil {

@@ -25,8 +25,8 @@ func scanLine(row engine.Scanner) (job.Line, error) {
 	return l, err
 }
 
-// linesEnough bounds a call of StateDays: after this many lines it ends with the current
-// day, because its transaction makes draws on SQLite wait.
+// linesEnough bounds a call of StateDays. After this many lines the call completes the
+// day at which it is, and ends, because its transaction makes draws on SQLite wait.
 const linesEnough = 10_000
 
 // StateDays implements job.Stated. It reads the pool's history after the last day that
@@ -83,7 +83,7 @@ type stating struct {
 	closed     bool
 	prizes     []*statedPrize
 	byID       map[string]*statedPrize
-	// entries counts the entries of the day, and days the days that have lines.
+	// entries counts the entries of the day, and days counts the days that have lines.
 	entries, days int
 	lines         []job.Line
 }
@@ -218,8 +218,8 @@ func (j *Rows) Statements(ctx context.Context, poolID, after string, limit int) 
 }
 
 // wholeDays returns the lines of at most limit days, and the last of these days if more
-// may follow. If there are as many lines as full, the last day may be incomplete. Then it
-// is left out, unless it is the only one.
+// may follow. If the number of lines reaches full, the last day may be incomplete. Then
+// it is left out, unless it is the only one.
 func wholeDays(lines []job.Line, limit, full int) (whole []job.Line, next string) {
 	days, last := 1, 0 // last is the index at which the last day begins
 	for i := 1; i < len(lines); i++ {

@@ -18,7 +18,7 @@ type Audited struct {
 
 // Judge is one part of an audit. Take checks each entry of the history, in order. The
 // memory of an entry is valid only until the next entry. End compares the rows with the
-// whole history. Either may be nil.
+// whole history. Take or End may be nil.
 type Judge struct {
 	Take func(draw.Entry) error
 	End  func() error

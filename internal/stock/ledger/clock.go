@@ -31,14 +31,14 @@ type Clock struct {
 	mu   sync.Mutex
 }
 
-// reading is what two clocks showed at one moment: here is the time since this machine
-// started, and there is the database's time.
+// reading is what two clocks showed at one moment. The field here is the time since this
+// machine started, and the field there is the database's time.
 type reading struct {
 	here  time.Duration
 	there time.Time
 }
 
-// at returns the database's time at the local time here.
+// at returns the database's time at a given time since this machine started.
 func (r *reading) at(here time.Duration) time.Time { return r.there.Add(here - r.here) }
 
 // leap is a difference between the database's clock and the estimate.
@@ -184,8 +184,9 @@ func (c *Clock) askClock(ctx context.Context) (*reading, error) {
 }
 
 const (
-	// watchEvery is the interval of WatchClock's ticks. It reads the clock at every
-	// clockEvery-th tick, and at every tick during a leap. clockMax bounds a reading.
+	// watchEvery is the interval of WatchClock's ticks. WatchClock reads the clock at
+	// every clockEvery-th tick, and at every tick during a leap. clockMax bounds a
+	// reading.
 	watchEvery = time.Second
 	clockEvery = 10
 	clockMax   = 5 * time.Second
@@ -205,8 +206,8 @@ func (c *Clock) WatchClock() {
 	})
 }
 
-// newClock returns a clock with a first reading. That is this machine's time, if the
-// database has no clock or does not answer.
+// newClock returns a clock with a first reading. If the database has no clock or does not
+// answer, the first reading is this machine's time.
 func newClock(ctx context.Context, e *engine.Engine, leapMax time.Duration, machine func() time.Time, log *slog.Logger) *Clock {
 	c := &Clock{engine: e, machine: machine, leapMax: leapMax, log: log}
 	r, err := c.askClock(ctx)
@@ -217,8 +218,8 @@ func newClock(ctx context.Context, e *engine.Engine, leapMax time.Duration, mach
 	return c
 }
 
-// judged returns there, a time that the database returned while a pool's row was locked,
-// or the estimate if the clock has leapt.
+// judged checks a time that the database returned while a pool's row was locked. It
+// returns that time, or the estimate if the clock has leapt.
 func (c *Clock) judged(there time.Time) time.Time {
 	here := sinceStart()
 	if !c.judge(reading{here, there}) {

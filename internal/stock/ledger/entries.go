@@ -81,7 +81,7 @@ func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squi
 	return page, err
 }
 
-// pagedLog is one of a pool's logs, of which it holds one page at a time.
+// pagedLog is one of a pool's logs. It holds one page of the log at a time.
 type pagedLog struct {
 	// page reads the rows after a version, in order, at most one page, and returns their
 	// number. row returns one of these rows.
@@ -207,7 +207,7 @@ func (l *Ledger) AddRedirectsAt(ctx context.Context, q engine.Querier, poolID st
 }
 
 // Redirected returns a sequence of entries with the redirects of its awards. All entries
-// must have versions above after.
+// must have versions greater than after.
 func (l *Ledger) Redirected(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
 	redirects := l.redirects(ctx, q, poolID, after, wanted)
 	return func(yield func(draw.Entry, error) bool) {

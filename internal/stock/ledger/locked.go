@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// LockedPool is a pool whose row is locked, with the values that its new entries share:
-// their time at and their actor. head advances with each entry.
+// LockedPool is a pool whose row is locked. At is the time of its new entries, and Actor
+// is their author. Head advances with each entry.
 type LockedPool struct {
 	Pool  draw.Pool // before the changes, without prizes
 	Head  draw.Head

@@ -89,7 +89,7 @@ func (l *Ledger) StockAll(ctx context.Context, tx *sql.Tx, of *LockedPool, all [
 }
 
 // Moved records n moves on the pool's row by a single update. PostgreSQL checks the
-// foreign key of each new prize, and for that would read all former versions of the row.
+// foreign key of each new prize, and would read all former versions of the row for that.
 func (l *Ledger) Moved(ctx context.Context, tx *sql.Tx, of *LockedPool, n int) error {
 	if n == 0 {
 		return nil
@@ -110,8 +110,8 @@ func (l *Ledger) Moved(ctx context.Context, tx *sql.Tx, of *LockedPool, n int) e
 	return err
 }
 
-// InsertStock makes the moves in part. They follow the first made moves of the
-// transaction.
+// InsertStock makes the moves in part. made is the number of moves that the transaction
+// has made before.
 func (l *Ledger) InsertStock(ctx context.Context, tx *sql.Tx, of *LockedPool, made int, part []Stocking) error {
 	if err := l.CheckStock(ctx, tx, of); err != nil {
 		return err

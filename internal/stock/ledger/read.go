@@ -74,7 +74,7 @@ func (l *Ledger) SelectAwards(poolID string) squirrel.SelectBuilder {
 	return l.SelectFrom("awards AS a "+l.Engine.AwardPrize, engine.ReadAwards(l.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
-// Matches returns the condition for awards a that a filter selects.
+// Matches returns the condition for awards AS a that a filter selects.
 func (l *Ledger) Matches(f *draw.AwardFilter) squirrel.And {
 	all := squirrel.And{}
 	for column, value := range map[string]string{"a.user_id": f.UserID, "a.prize_id": f.PrizeID} {

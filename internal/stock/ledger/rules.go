@@ -50,8 +50,8 @@ func RulingOf(c *draw.Change) draw.Ruling {
 	return draw.Ruling{PoolID: c.PoolID, Version: c.Version, Rules: rules, Actor: c.Actor, At: c.At}
 }
 
-// RecordRules records the change that replaces the rules before with rules; nil removes
-// them.
+// RecordRules records the change that replaces the rules before with the new rules, nil
+// to remove them.
 func (l *Ledger) RecordRules(ctx context.Context, tx *sql.Tx, of *LockedPool, before, rules *draw.Rules, prizes []draw.Prize) (draw.Ruling, error) {
 	version := of.Head.Version + 1
 	set := map[string]any{"rules": int64(0)}
@@ -113,8 +113,8 @@ func (l *Ledger) RulesAt(ctx context.Context, q engine.Querier, poolID string, v
 	return RulingOf(c).Rules, nil
 }
 
-// budgeted is a range of versions, above from and up to to, at which rules with a budget
-// were in force.
+// budgeted is a range of versions at which rules with a budget were in force. It begins
+// after the version from, and ends with the version to.
 type budgeted struct{ from, to int64 }
 
 // SpentSince returns the value, in cents, of the awards since a time that were made under

@@ -52,8 +52,8 @@ func (l *Ledger) afterAgenda(ctx context.Context, fn func(*sql.Tx) error) error 
 	return engine.ErrConflict
 }
 
-// Repeated calls try again while its error means that nothing was written and that a
-// retry may succeed.
+// Repeated calls the function try. It calls try again while the error means that nothing
+// was written and that a retry may succeed.
 func Repeated(ctx context.Context, try func() error) error {
 	for n, dead := 1, 0; ; n++ {
 		err := try()

@@ -290,7 +290,7 @@ func memoryRules() []engine.Rule {
 	}
 }
 
-// clustered returns a check that applies broken only on a node of a Galera cluster.
+// clustered returns a check that calls broken, but only on a node of a Galera cluster.
 func clustered(broken func(v engine.Vitals, o engine.Serving) string) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, o engine.Serving) string {
 		if !v.Has("wsrep_on", "ON", "1") {

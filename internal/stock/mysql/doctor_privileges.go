@@ -56,7 +56,8 @@ func MissingPrivileges(ctx context.Context, e *engine.Engine, tables []string) (
 // schemaTable is the table that only migrations change.
 const schemaTable = "schema_admits"
 
-// firstColumn returns a column of a table that the account may use, or else any name.
+// firstColumn returns the name of a column that the account may use in a table. If there
+// is none, it returns any name.
 func firstColumn(ctx context.Context, e *engine.Engine, table string) (string, error) {
 	names, err := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (name string, err error) { return name, row.Scan(&name) },
 		`SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position LIMIT 1`, table)

@@ -34,9 +34,9 @@ func statements(awards engine.Log[draw.Award]) sqltx.Words {
 const settleRows = 64
 
 // settle writes a row that nobody reads. InnoDB shows a transaction to other sessions
-// before its log is on the disk, and only then waits for the disk. A crash between the
-// two reverts rows that others have read. A commit that has written something waits until
-// all of the log before it is on the disk.
+// before its log is on the disk, and only then waits for the disk. A crash between these
+// two steps reverts rows that others have already read. A commit that has written
+// something waits until all of the log before it is on the disk.
 func settle() engine.Statement {
 	return engine.Statement{
 		SQL:  `INSERT INTO lock_tokens (key_id, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token + 1`,

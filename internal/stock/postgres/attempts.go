@@ -20,8 +20,8 @@ type attempts struct {
 	waits   *engine.Waits
 	dialect *engine.Dialect
 	awards  engine.Log[draw.Award]
-	// limits is the statement that bounds a transaction, codesLimits the one that bounds a
-	// read of codes.
+	// limits is the statement that bounds a transaction, and codesLimits is the one that
+	// bounds a read of codes.
 	limits, codesLimits string
 	// preparesCodes means that connections keep prepared statements.
 	preparesCodes bool

@@ -18,7 +18,7 @@ import (
 type writtenCodes struct {
 	prizes      []string
 	first, last []int64
-	// awards are those of each prize, in the order of their units.
+	// awards holds the awards of each prize, in the order of their units.
 	awards [][]*draw.Award
 	place  map[string]int // of a prize in the lists
 }
@@ -68,7 +68,8 @@ const codesPrepared = "drawsvc-codes-prepared"
 // readsCodes reports whether a write on this connection reads its codes. pgx prepares a
 // statement that is new to the connection before it sends the pipeline: before BEGIN, and
 // without limits. While another session excludes readers of the table, that would wait,
-// and the write with it. So only a connection that has prepared the read makes it.
+// and the write with it. So a write reads its codes only on a connection that has
+// prepared the read.
 func (tx *attempt) readsCodes(c *writtenCodes) bool {
 	//double:prepares-in-write _, isPrepared := tx.conn.Conn().PgConn().CustomData()[codesPrepared] => isPrepared := true
 	_, isPrepared := tx.conn.Conn().PgConn().CustomData()[codesPrepared]
@@ -98,14 +99,14 @@ func (tx *attempt) forgetCodes(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, codesPrepareMax)
 	defer cancel()
 	delete(tx.conn.Conn().PgConn().CustomData(), codesPrepared)
-	_ = tx.conn.Conn().Deallocate(ctx, sqlWrittenCodes) // an error is one of the connection
+	_ = tx.conn.Conn().Deallocate(ctx, sqlWrittenCodes) // an error means that the connection failed
 }
 
 // queueCodes adds the read of the codes to a pipeline, after its COMMIT: the server
-// executes it only if the COMMIT has succeeded. The server sends the response to COMMIT at
-// the end of the pipeline, so the whole batch waits for the read, and codesLimits bounds
-// it. With them the plan that the session keeps finds codes by their key, even if it was
-// made while the table was small.
+// executes it only if the COMMIT has succeeded. The server sends the response to COMMIT
+// at the end of the pipeline, so the whole batch waits for the read, and codesLimits
+// bounds it. codesLimits also makes the planner use keys. So the plan that the session
+// keeps finds codes by their key, even if it was made while the table was small.
 func (tx *attempt) queueCodes(batch *pgx.Batch, p *urn.Plan, c *writtenCodes) {
 	batch.Queue(tx.codesLimits)
 	batch.Queue(sqlWrittenCodes, p.PoolID, c.prizes, c.first, c.last, p.To.Mark)

@@ -92,7 +92,8 @@ type sessions struct {
 	failOvers atomic.Int64
 }
 
-// madeAt is the key under which a connection keeps the count at its creation.
+// madeAt is the key under which a connection keeps the value that failOvers had at its
+// creation.
 const madeAt = "drawsvc-failovers"
 
 func (s *sessions) open(config *pgxpool.Config) *sql.DB {

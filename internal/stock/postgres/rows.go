@@ -11,9 +11,9 @@ import (
 )
 
 // readRows implements engine.ReadRows. It decodes values from the protocol's binary form
-// directly into the fields, without values of package database/sql. Its errors are pgx's,
-// because for driver.ErrBadConn, conn.Raw would wait until the transaction on conn ends,
-// which the caller ends only afterwards.
+// directly into the fields, without values of package database/sql. It returns the errors
+// of pgx. For driver.ErrBadConn, conn.Raw would wait for the end of the transaction on
+// conn, but the caller ends the transaction only afterwards.
 func readRows(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error {
 	into := make([]any, len(fields))
 	for i, field := range fields {

@@ -16,7 +16,7 @@ type statements struct {
 	writable string
 	// draws finds draws by their ids.
 	draws string
-	// write is the guarded write of one plan, writeShared that of several plans.
+	// write is the guarded write of one plan, and writeShared is that of several plans.
 	write, writeShared string
 	// turns and redirects write the data of a plan that the rules count; needs reads that
 	// data.
@@ -244,11 +244,12 @@ CROSS JOIN LATERAL (
 	SELECT place, key_id, sealed FROM codes WHERE pool_id = $1 AND prize_id = w.prize_id AND place BETWEEN w.first AND w.last OFFSET 0
 ) AS c`
 
-	// sqlWrittenCodes reads the codes of a write's awards after its COMMIT, and none unless
-	// the pool is at the head to which the write moved it. The planner cannot see the
-	// length of a list in a subquery. If it could, the plan for a short list would seem
-	// cheaper than the plan for any list, so it would plan again for each write. That
-	// would take a third of the time. The kept plan is one by key, see queueCodes.
+	// sqlWrittenCodes reads the codes of a write's awards after its COMMIT. It reads none
+	// if the pool is not at the head to which the write moved it. The lists are in
+	// subqueries, so that the planner cannot see their lengths. Otherwise the plan for a
+	// short list would seem cheaper than the plan for any list, and the planner would
+	// plan again for each write. That would take a third of the time. The kept plan finds
+	// codes by their key, see queueCodes.
 	//double:reads-in-conflict (SELECT mark FROM pools WHERE id = $1) = $5 => $5::bigint IS NOT NULL
 	sqlWrittenCodes = `SELECT w.prize_id, c.place, c.key_id, c.sealed
 FROM unnest((SELECT $2::text[]), (SELECT $3::bigint[]), (SELECT $4::bigint[]))` + sqlOfRanges + `

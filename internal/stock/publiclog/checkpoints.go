@@ -125,7 +125,8 @@ func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string,
 
 // lastSigned returns two checkpoints, by size: the last one of a pool and that of its
 // commitment. A log with the last root contains every log that was signed before. So
-// older checkpoints, of which a publisher makes one each second, need no check.
+// older checkpoints need no check. There may be many, because a publisher makes one each
+// second.
 func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (map[int64]*proof.Checkpoint, error) {
 	notes, err := s.checkpoints(ctx, q, by.poolID, 1)
 	if err != nil {

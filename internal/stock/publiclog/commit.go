@@ -20,7 +20,7 @@ type Committing struct {
 	Host                string
 	Epochs, EpochLength int64
 	// Beacon changes the numbers at every opening; nil means no beacon. StockWhileOpen
-	// weakens it.
+	// weakens the beacon: it allows moves of stock while the pool is open.
 	Beacon         *proof.Beacon
 	StockWhileOpen bool
 	// Receipts makes every draw of the pool return a receipt.
@@ -123,8 +123,8 @@ func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
 	return sealed, err
 }
 
-// glance calls check with the state of a pool, without a lock. So a refusal comes before
-// a long log is read.
+// glance calls the function check with the state of a pool, without a lock. So a refusal
+// comes before a long log is read.
 func (s *Store) glance(ctx context.Context, poolID string, check func(*ledger.LockedPool) error) error {
 	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		of := &ledger.LockedPool{Pool: draw.Pool{ID: poolID}}

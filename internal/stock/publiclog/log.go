@@ -43,7 +43,7 @@ func (s *Store) publicLog(poolID string, salts proof.Salts) *publicLog {
 const partMax = 4 * ledger.PageMax
 
 // errRewritten means that the part of a log that was read no longer exists: the database
-// has lost versions, for example with a server.
+// has lost versions, for example because it has lost a server.
 var errRewritten = errors.New("stock: the log that was read is no longer the pool's")
 
 // upTo reads the log up to a version, or to its current end. Errors: errRewritten, those
@@ -161,9 +161,9 @@ type linesOf struct {
 	prizes []draw.Prize
 }
 
-// linesWithin returns the lines of a pool's public log up to version to. It begins before
-// the draw to which version from belongs. It reads only slightly more rows than
-// requested, and the changes of prizes and rules.
+// linesWithin returns the lines of a pool's public log up to the version to. If from is a
+// version within a draw, it begins before that draw. It reads only slightly more rows
+// than requested, and the changes of prizes and rules.
 func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, from, to int64, wanted int) iter.Seq2[*proof.Line, error] {
 	poolID, after := of.poolID, max(0, from-1-draw.CountMax)
 	scribe := proof.NewScribe(of.salts, func() ([]draw.Prize, error) {

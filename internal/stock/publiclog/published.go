@@ -21,7 +21,7 @@ import (
 
 // Published holds the files of a committed pool other than its log.
 type Published struct {
-	// Commitment is the signed note, Key the line with the public key.
+	// Commitment is the signed note, and Key is the line with the public key.
 	Commitment, Key []byte
 	// Checkpoints are all signed checkpoints, joined; Checkpoint is the last one. Both
 	// are empty before the first checkpoint.
@@ -53,7 +53,7 @@ func (s *Store) proof(ctx context.Context, poolID string, last uint64) (p Publis
 // checkpoint or reveal. Errors: CodePoolNotFound, CodeNotFound, also for a file that does
 // not exist yet, and those of the store.
 func (s *Store) Published(ctx context.Context, poolID, file string) ([]byte, error) {
-	p, err := s.proof(ctx, poolID, 1) // there are many: a publisher signs one each second
+	p, err := s.proof(ctx, poolID, 1) // only the last checkpoint: a publisher signs one each second
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 // PublicHead is the state of a committed pool.
 type PublicHead struct {
 	PoolID string
-	// Version is the version of the pool, Mark the mark of that version, Revision the
-	// version of the last change.
+	// Version is the version of the pool, Mark is the mark of that version, and Revision
+	// is the version of the last change.
 	Version, Mark, Revision int64
 	// Reveal is the line with the seed, empty before the reveal.
 	Reveal []byte
@@ -52,9 +52,9 @@ func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicH
 // SignedHead states how much of the log of a committed pool is signed.
 type SignedHead struct {
 	PoolID string
-	// Version is the version of the pool, Committed that of its commitment. Signed is the
-	// number of entries of the last checkpoint in the database. At is the time of the
-	// last entry.
+	// Version is the version of the pool, and Committed is that of its commitment. Signed
+	// is the number of entries of the last checkpoint in the database. At is the time of
+	// the last entry.
 	Version, Committed, Signed int64
 	At                         time.Time
 }
@@ -120,8 +120,8 @@ func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.
 	return t, err
 }
 
-// Signed returns the signed checkpoints that have more than after entries, at most
-// signedMax, in order of their sizes. Errors: those of the store.
+// Signed returns at most signedMax signed checkpoints whose number of entries is greater
+// than after, in order of their sizes. Errors: those of the store.
 func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, err error) {
 	err = p.store.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
 		query := p.store.selectCheckpoints(p.poolID).Where(squirrel.Gt{"size": after}).OrderBy("size").Limit(signedMax)

@@ -59,7 +59,8 @@ func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error
 	return s.receipt(ctx, d, draw.ErrorNoReceipt(d.PoolID))
 }
 
-// receipt is Receipt. isSecret is the error for a pool whose numbers are secret.
+// receipt does the work of Receipt. isSecret is the error for a pool whose numbers are
+// secret.
 func (s *Store) receipt(ctx context.Context, d *draw.Draw, isSecret error) (proof.Receipt, error) {
 	awards := slices.Clone(d.Awards) // others may use the same slice
 	var c *committed

@@ -89,8 +89,8 @@ func (s *Store) Unseal(by *proof.Identities) {
 	s.unsealed.drop()
 }
 
-// AskAnew makes an urn that lacks its secrets request them again, if the identities have
-// changed since then.
+// AskAnew makes an urn request its secrets again if it lacks them, unless the identities
+// are the same as at its last request.
 func (s *Store) AskAnew(u *urn.Urn) {
 	if by := s.identities.Load(); u.IsAway() && u.AskedOf() != by {
 		u.ForgetSecrets()

@@ -21,15 +21,15 @@ type skippedBody struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// SkipVersions appends changes that give nothing to the log of a paused, committed pool,
-// until the pool is at version to. It returns how many it appended, 0 if the pool is
-// already at that version. It is for a pool that has lost versions by a restore or a
-// failover. Everyone who saw the lost draws knows the numbers of these versions. Each
-// change has the reason, "" for none. A skip that fails halfway keeps the changes that it
-// has appended, and the same call continues from there. An announced round is withdrawn.
-// Errors: CodeInvalidRequest, also for more than a million versions; CodePoolNotFound;
-// CodeNotFound for a pool that is not committed; CodePoolOpen; CodePoolClosed; and those
-// of the store.
+// SkipVersions skips versions of a paused, committed pool: it appends changes that give
+// no unit, until the pool is at the version to. It returns how many it appended, 0 if the
+// pool is already at that version. It is for a pool that has lost versions by a restore
+// or a failover. Everyone who saw the lost draws knows the numbers of these versions.
+// Each change has the reason, "" for none. A skip that fails halfway keeps the changes
+// that it has appended, and the same call continues from there. An announced round is
+// withdrawn. Errors: CodeInvalidRequest, also for more than a million versions;
+// CodePoolNotFound; CodeNotFound for a pool that is not committed; CodePoolOpen;
+// CodePoolClosed; and those of the store.
 func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return 0, err
@@ -53,8 +53,9 @@ func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reaso
 	return skipped, err
 }
 
-// skipPart appends at most skipPart of the changes in one transaction, and at most
-// maximum. It returns how many it has appended and how many are left.
+// skipPart appends some of the changes in one transaction: at most the constant of the
+// same name, and at most maximum. It returns how many it has appended and how many are
+// left.
 func (s *Store) skipPart(ctx context.Context, poolID string, to int64, skip ledger.NewChange, actor string, maximum int64) (part, left int64, err error) {
 	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
 		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)

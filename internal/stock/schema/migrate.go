@@ -65,8 +65,9 @@ const ExcludedMax = schemaEvery + schemaMax
 // awaitExcluded waits until the binaries that only the former schema admitted have
 // stopped drawing. These may not know the data that is written after the migration. It
 // does not wait for an SQLite file or after the first migration, because nobody else uses
-// that database. A schema that cannot be read may admit fewer binaries. Errors: those of
-// the store, and CodeStoreUnavailable if ctx ends before.
+// that database. It waits if the schema cannot be read, because that schema may admit
+// fewer binaries. Errors: those of the store, and CodeStoreUnavailable if ctx ends
+// before.
 func (k *Keeper) awaitExcluded(ctx context.Context, before Schema) error {
 	schema, err := k.Schema(ctx)
 	if k.engine.Migrating == nil || before.Current == 0 || err == nil && schema.AdmitsFrom == before.AdmitsFrom {
@@ -135,8 +136,8 @@ func (k *Keeper) mend(ctx context.Context) error {
 	return versions.Insert(ctx, k.engine.Migrate, database.InsertRequest{Version: 0})
 }
 
-// refuseOthers returns an error if the database has tables with the names of ours, but
-// lacks schema_admits, the first table that a migration creates.
+// refuseOthers returns an error if the database has tables with names of the service's
+// tables, but lacks schema_admits, the first table that a migration creates.
 func (k *Keeper) refuseOthers(ctx context.Context) error {
 	missing, err := k.MissingTables(ctx)
 	if err != nil || len(missing) == len(Tables()) || missing == nil || missing[0] != Tables()[0] {

@@ -45,8 +45,9 @@ func readVitals(ctx context.Context, e *engine.Engine, _ []string) (v engine.Vit
 	return v, nil
 }
 
-// inspections is how many times in a row the WAL must be found not to belong to its file.
-// While a service copies the WAL, one inspection may find that by mistake.
+// inspections is the number of inspections in a row that must find that the WAL does not
+// belong to its file. While a service copies the WAL, one inspection may find that by
+// mistake.
 const inspections = 3
 
 // foreignWAL returns why the WAL does not belong to the file, "" if it does.

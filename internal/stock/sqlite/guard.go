@@ -15,7 +15,7 @@ import (
 )
 
 // guard checks every write to an embedded database. It stops the store permanently if the
-// file is damaged, or not the file at its path any more. Otherwise an acknowledged write
+// file is damaged, or is no longer the file at its path. Otherwise an acknowledged write
 // might not be in any file.
 type guard struct {
 	file *sqlitefile.File
@@ -45,8 +45,8 @@ const (
 // usable returns nil, or an *Error if the store has stopped.
 func (g *guard) usable() error { return g.unless(g.file.Moved) }
 
-// writable is usable for the one connection that writes. Only that connection may call
-// it.
+// writable returns nil, or an *Error if the store has stopped or the file cannot be
+// written to. Only the one connection that writes may call it.
 func (g *guard) writable() error { return g.unless(g.file.Writable) }
 
 // unless stops the store if check fails.

@@ -30,6 +30,6 @@
 //
 // Some cases cannot be recognized this way. The result for them is in doubt, never wrong.
 // The cases are: a generation that another program began, a crash between the two ids,
-// and a file without a WAL that differs from the file that was last closed here. The
+// and a file that has no WAL and differs from the file that was last closed here. The
 // caller then examines the rows, which takes time.
 package sqlitefile

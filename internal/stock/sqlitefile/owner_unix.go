@@ -30,6 +30,6 @@ func inheritOwner(database, file string) error {
 	return nil
 }
 
-// noFollow makes the opening of a link fail: the link's target would be created with the
-// rights of the service.
+// noFollow makes the opening of a link fail. Otherwise the link's target would be created
+// with the rights of the service.
 const noFollow = syscall.O_NOFOLLOW

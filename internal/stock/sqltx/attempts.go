@@ -38,8 +38,8 @@ func New(writer, reader *sql.DB, d *engine.Dialect, awards engine.Log[draw.Award
 
 // Words are the statements that differ between MySQL and SQLite.
 type Words struct {
-	// Awards inserts the plan's awards, Turns its turns. Prizes raises the issued counts
-	// of the plan's prizes.
+	// Awards inserts the plan's awards, and Turns inserts its turns. Prizes raises the
+	// issued counts of the plan's prizes.
 	Awards, Turns, Prizes func(*urn.Plan) []engine.Statement
 	// Draws finds draws by their ids.
 	Draws func(poolID string, ids []string) engine.Statement
@@ -116,7 +116,7 @@ func (tx *attempt) open(ctx context.Context) error {
 	return nil
 }
 
-// openLocked is open, and then locks the pool's row if the options require it and the
+// openLocked calls open, and then locks the pool's row if the options require it and the
 // beginning of the transaction does not already lock it.
 func (tx *attempt) openLocked(ctx context.Context, poolID string) error {
 	if err := tx.open(ctx); err != nil || !tx.options.Lock || tx.attempts.dialect.ForUpdate == "" {

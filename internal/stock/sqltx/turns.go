@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// partsMax is the maximum number of parts of a UNION in one statement, rowsMax the
-	// maximum number of rows in one INSERT. Both are below the databases' limits.
+	// partsMax is the maximum number of parts of a UNION in one statement, and rowsMax is
+	// the maximum number of rows in one INSERT. Both are below the databases' limits.
 	partsMax = 100
 	rowsMax  = 500
 
@@ -93,8 +93,9 @@ func lastTurns(poolID string, needs []urn.Need) (parts []turnsPart) {
 	return parts
 }
 
-// windowTurns returns parts that read the turns that may leave the windows of limits, if
-// a window is that full. The last turns were read before.
+// windowTurns returns parts that read the turns that may leave the windows of limits,
+// except the last turns, which were read before. It returns none for a window that has no
+// such turns.
 func windowTurns(poolID string, needs []urn.Need, facts *urn.Facts) (parts []turnsPart) {
 	for _, n := range needs {
 		for _, window := range n.Windows {

@@ -62,7 +62,7 @@ type audit struct {
 	steps  stepPages
 	life   draw.Life
 	own    []stepRow // the steps of one award
-	// count is the number of steps, first and last are their lowest and highest number.
+	// count is the number of steps; first and last are their lowest and highest number.
 	count, first, last int64
 	// claimed counts the awards in that state. returned are the moves that steps name, by
 	// version.

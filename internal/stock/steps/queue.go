@@ -35,7 +35,8 @@ type claim struct {
 type queue struct {
 	log *slog.Logger
 	mu  sync.Mutex
-	// waiting are the claims by pool, pools those that have any, in their turn.
+	// waiting holds the claims by pool. pools lists the pools that have claims, in the
+	// order of their turns.
 	waiting   map[string][]*claim
 	pools     []string
 	isWriting bool
@@ -98,8 +99,8 @@ func (q *queue) leave(c *claim) bool {
 	return true
 }
 
-// take takes the first claims of the pool whose turn it is, one of each draw. If no pool
-// has any, the goroutine ends.
+// take takes the first claims of the pool whose turn it is, at most one for each draw. If
+// no pool has claims, the goroutine ends.
 func (q *queue) take() (poolID string, taken []*claim) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

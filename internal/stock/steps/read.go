@@ -24,7 +24,8 @@ const (
 
 // among returns the condition that a column has one of the given numbers, which are in
 // order. It may also match other numbers between them. Without statistics, PostgreSQL
-// reads the whole pool for a long list, but only the rows of a range for a range.
+// reads the whole pool for a long list of numbers. For a range, it reads only the rows of
+// the range.
 func among(column string, numbers []int64) squirrel.And {
 	first, last := numbers[0], numbers[len(numbers)-1]
 	within := squirrel.And{squirrel.GtOrEq{column: first}, squirrel.LtOrEq{column: last}}
@@ -70,8 +71,8 @@ func scanStep(poolID string) func(engine.Scanner) (draw.Step, error) {
 	}
 }
 
-// StepsAfter returns at most limit steps of a pool with numbers above after, in order.
-// Errors: CodePoolNotFound, and those of the store.
+// StepsAfter returns at most limit steps of a pool with numbers greater than after, in
+// order. Errors: CodePoolNotFound, and those of the store.
 func (b *Book) StepsAfter(ctx context.Context, poolID string, after int64, limit int) (steps []draw.Step, err error) {
 	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		steps, err = b.ReadStepsAfter(ctx, tx, poolID, after, limit)
@@ -80,7 +81,7 @@ func (b *Book) StepsAfter(ctx context.Context, poolID string, after int64, limit
 	return steps, err
 }
 
-// ReadStepsAfter is StepsAfter in a snapshot in which more is read.
+// ReadStepsAfter is StepsAfter in the caller's snapshot.
 func (b *Book) ReadStepsAfter(ctx context.Context, q engine.Querier, poolID string, after int64, limit int) ([]draw.Step, error) {
 	if b.ledger.Engine.Lacks(engine.PartSteps) {
 		return nil, nil

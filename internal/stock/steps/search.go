@@ -18,10 +18,10 @@ import (
 const searchMax = 5000
 
 // FindByState returns at most limit awards of a pool that are in a state and have
-// versions above after, in order. An index finds claimed and fulfilled awards. For other
-// states it reads at most searchMax awards. through is the version up to which the search
-// is complete. It is math.MaxInt64 if after is not below the pool's version. Errors:
-// CodePoolNotFound, and those of the store.
+// versions greater than after, in order. An index finds claimed and fulfilled awards. For
+// other states it reads at most searchMax awards. through is the version up to which the
+// search is complete. It is math.MaxInt64 if after is not below the pool's version.
+// Errors: CodePoolNotFound, and those of the store.
 func (b *Book) FindByState(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (found []draw.Life, through int64, err error) {
 	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
 		found = nil

@@ -45,9 +45,9 @@ func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) [
 	return numbers
 }
 
-// InTime calls prepare to plan items that become due at a time, and returns that time. If
-// a busy machine plans them too late, InTime reverts them by SQL, and plans them again
-// for a later time.
+// InTime calls the function prepare, which plans items that become due at a given time.
+// InTime returns that time. If a busy machine plans them too late, InTime reverts them by
+// SQL, and plans them again for a later time.
 func InTime(t *testing.T, s *stock.Store, poolID string, prepare func(at time.Time) error) time.Time {
 	t.Helper()
 	return inTime(t, s, poolID, soon, prepare)

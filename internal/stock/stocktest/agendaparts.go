@@ -74,7 +74,7 @@ func testAgendaParts(t *testing.T, s *stock.Store) {
 	_, err = s.RemovePlanned(ctx, "p", list.Version, "cleo")
 	require.NoError(t, err)
 	_, _, err = s.AgendaPart(ctx, "p", momentAsCursor)
-	code(t, draw.CodeInvalidRequest, err) // what follows would reveal the time of a moment that may be planned again
+	code(t, draw.CodeInvalidRequest, err) // the next page would reveal the time of the removed moment, which may be planned again
 	after, _, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaDue, After: list.First, Limit: 1})
 	require.NoError(t, err, "the visible item of the same list")
 	require.Equal(t, int64(1), after[0].Number)

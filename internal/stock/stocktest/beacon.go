@@ -38,7 +38,7 @@ func commitToBeacon(tb testing.TB, s *stock.Store, chain *drand.Chain, poolID st
 	})
 }
 
-// ChangeState changes a pool's state, by a round if the pool has a beacon.
+// ChangeState changes a pool's state, with a round if the pool has a beacon.
 func ChangeState(tb testing.TB, s *stock.Store, poolID string, state draw.State, round *draw.Round) (draw.Pool, error) {
 	tb.Helper()
 	for {
@@ -84,7 +84,7 @@ func blindPool(t *testing.T, s *stock.Store, whileOpen bool) *drand.Chain {
 	return chain
 }
 
-// unchanged requires that between does not change the pool.
+// unchanged requires that the function between does not change the pool.
 func unchanged(t *testing.T, s *stock.Store, between func()) {
 	t.Helper()
 	before, err := s.Pool(t.Context(), "p")

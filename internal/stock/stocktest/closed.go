@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// changesOfContent returns, by name, the acts that change the content of a pool or how it
-// is drawn from. item is an open item of its agenda.
+// changesOfContent returns, by name, the acts that change the content of a pool or the
+// way in which it is drawn from. item is an open item of its agenda.
 func changesOfContent(t *testing.T, s *stock.Store, item int64) map[string]func(context.Context, string) error {
 	move := func(delta int64) func(context.Context, string) error {
 		return func(ctx context.Context, pool string) error {
@@ -73,9 +73,9 @@ func changesOfContent(t *testing.T, s *stock.Store, item int64) map[string]func(
 	}
 }
 
-// testClosedIsFinal: after a pool is closed, its content and how it was drawn from cannot
-// change. Its name and the archive can change, known keys are replayed, and reads work.
-// The same acts succeed on an open pool, so only the close refuses them.
+// testClosedIsFinal: after a pool is closed, its content and the way in which it was
+// drawn from cannot change. Its name and the archive can change, known keys are replayed,
+// and reads work. The same acts succeed on an open pool, so only the close refuses them.
 func testClosedIsFinal(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	const rules = `{"limits":[{"of":"draws","max":9}]}`

@@ -77,7 +77,7 @@ func ImportCodes(tb testing.TB, s *stock.Store, poolID string, lines []string) d
 	return done
 }
 
-// TryImportCodes imports lines as w requests, and may fail.
+// TryImportCodes imports lines by the request w, and may fail.
 func TryImportCodes(tb testing.TB, s *stock.Store, w draw.CodeImport, lines []string) (draw.ImportedCodes, error) {
 	tb.Helper()
 	w.PrizeID, w.Actor = "card", "test"

@@ -83,7 +83,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(r.answer)
 }
 
-// Set makes the receiver answer with a status, and verify messages by the given secrets.
+// Set makes the receiver answer with a status, and verify messages with the given
+// secrets.
 func (r *Receiver) Set(status int, secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -299,8 +300,8 @@ func emptyPool(tb testing.TB, s *stock.Store) string {
 	return "never"
 }
 
-// testHooksSend: every event of the history arrives in order, while the receiver fails,
-// and after one relay has stopped and another continues.
+// testHooksSend: every event of the history arrives in order, even if the receiver fails
+// for a while, or if another relay continues after one has stopped.
 func testHooksSend(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k1")
 	r := NewReceiver(t)

@@ -16,7 +16,7 @@ type Large struct {
 	// meanwhile.
 	Pool           string
 	Prizes, Awards int
-	// Users is the number of users, who get the same number of awards each. Of the first
+	// Users is the number of users. Each gets the same number of awards. Of the first
 	// Stepped awards, half are claimed and half are fulfilled.
 	Users, Stepped int
 	// Days is the number of days in the statement. Each day has a line for every prize.

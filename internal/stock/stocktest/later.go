@@ -32,8 +32,8 @@ func ReadableItems(t *testing.T, s *stock.Store, pool string) {
 	ExecAll(t, s, []string{`UPDATE agenda SET body = REPLACE(body, '` + laterMember + `', '') WHERE done = 0 AND pool_id = '` + pool + `'`})
 }
 
-// AgeItems moves the open items of a pool's agenda, which are due at the same time, into
-// the past by a time. All awards must be older than the items are then.
+// AgeItems moves the open items of a pool's agenda, which are all due at the same time,
+// into the past by a duration. All awards must be earlier than the new time of the items.
 func AgeItems(t *testing.T, s *stock.Store, pool string, by time.Duration) {
 	t.Helper()
 	items, err := s.Agenda(t.Context(), pool, 0, 1000, true)

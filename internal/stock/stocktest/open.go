@@ -113,8 +113,9 @@ func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
 	require.NoError(tb, err)
 }
 
-// Plan returns a plan of draws that each get one unit of the same prize. The plan is made
-// at version from, after issued units of the prize were given.
+// Plan returns a plan of draws that each get one unit of the same prize. from is the
+// version at which the plan is made, and issued is the number of units of the prize that
+// were given before.
 func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...string) *urn.Plan {
 	p := &urn.Plan{PoolID: poolID, From: draw.Head{Version: from}, Raises: []urn.Raise{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
 	for i, id := range drawIDs {

@@ -91,7 +91,7 @@ func writeBehind(t *testing.T, s *stock.Store, p *urn.Plan) {
 	require.NoError(t, err)
 }
 
-// triesMax is a number of tries that takes longer than any holder of a row needs it.
+// triesMax is a number of tries that together take longer than any session holds a row.
 const triesMax = 60
 
 func isLockWait(err error) bool {
@@ -99,8 +99,8 @@ func isLockWait(err error) bool {
 	return is && e.Reason == stock.ReasonLockWait
 }
 
-// testCommitBehindAgenda: items that become due when a pool is committed are in the log
-// to which the pool is committed, although that log was read before.
+// testCommitBehindAgenda: items become due while a pool is being committed. They are in
+// the log to which the pool is committed, although the rest of the log was read before.
 func testCommitBehindAgenda(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))

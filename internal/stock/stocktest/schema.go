@@ -73,7 +73,8 @@ func Admits(set migrations.Set) int {
 	return admits
 }
 
-// admitting matches the statement, which every migration has, that states this version.
+// admitting matches the statement of a migration that states this version. Every
+// migration has one.
 var admitting = regexp.MustCompile(`(?:SET binaries_from = |VALUES \(1, )(\d+)`)
 
 // next returns the embedded set and one more migration, whose text depends on the

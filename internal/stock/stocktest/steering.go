@@ -147,9 +147,9 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 	proven(t, s)
 }
 
-// testBeaconNumbers: if an urn that was read under one opening is read again under the
-// next, it gets the numbers of that opening. Its earlier plans are rejected. A pool whose
-// rows state that it is open, but have no valid round, gives no draws.
+// testBeaconNumbers: if an urn was read under one opening and is read again under the
+// next, it gets the numbers of the next opening. Its earlier plans are rejected. A pool
+// whose rows state that it is open, but have no valid round, gives no draws.
 func testBeaconNumbers(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	chain := blindPool(t, s, false)

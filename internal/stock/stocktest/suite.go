@@ -19,7 +19,8 @@ func Run(t *testing.T, dialect string) {
 	RunOn(t, func(t *testing.T) *stock.Store { return New(t, dialect) })
 }
 
-// RunOn checks the stores that empty creates against the contract of the store.
+// RunOn checks the stores that the function empty creates against the contract of the
+// store.
 func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) { RunShare(t, 0, 1, empty) }
 
 // RunShare checks one of several additional ways to use a database. The whole contract of

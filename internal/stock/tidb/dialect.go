@@ -27,10 +27,10 @@ func Dialect() *engine.Dialect {
 	return d
 }
 
-// locks returns the statements of the lock table:, the only one that keeps the contract
-// of locks here. GET_LOCK waits for at least a second, even with a shorter timeout, and
-// KILL QUERY does not end that wait. The server also does not notice that a session has
-// lost its lock. The lock row: failed its contract in one run, for an unknown reason.
+// locks returns the statements of the lock "table:". No other lock keeps the contract of
+// locks here. GET_LOCK waits for at least a second, even with a shorter timeout, and KILL
+// QUERY does not end that wait. The server also does not notice that a session has lost
+// its lock. The lock "row:" failed its contract in one run, for an unknown reason.
 func locks(d *engine.Dialect) locksql.Statements {
 	return locksql.Statements{Database: d.Name, Table: d.Locks.Table}
 }
