@@ -40,11 +40,12 @@ func (s *Server) agenda(ctx context.Context, c call) (api.Agenda, error) {
 	found, end, err := readPage(ctx, c, "pool", read, func(i *draw.Item) int64 { return i.Number })
 	all := len(found)
 	found = c.visibleItems(found)
-	hidden := all - len(found) + int(omitted) // a part was already read without open moves
+	hidden := all - len(found) + int(omitted) // AgendaPart has already left out open moves, omitted in number
 	return api.Agenda{Items: api.ShowEach(found, api.ShowLine), Hidden: hidden, End: end}, err
 }
 
-// agendaWanted reads which part of an agenda is requested, or whether only open items are.
+// agendaWanted reads which part of an agenda the call requests, and whether it requests
+// only open items.
 func (c call) agendaWanted() (wanted draw.AgendaPage, open bool, err error) {
 	only, err := c.word("open", "false", "true")
 	if err != nil {
@@ -99,8 +100,8 @@ func (s *Server) agendaSums(ctx context.Context, c call) (api.AgendaSums, error)
 	return api.ShowAgendaSums(&sums), err
 }
 
-// planItem answers POST /admin/pools/{pool}/agenda. A moment, which is hidden, gets the
-// answer of an import of one item, which does not show it.
+// planItem answers POST /admin/pools/{pool}/agenda. A winning moment is hidden, so its
+// answer is that of an import of one item: that answer does not show the moment.
 func (s *Server) planItem(ctx context.Context, c call, body *api.NewItem) (any, error) {
 	wanted, err := body.Read()
 	if err != nil {

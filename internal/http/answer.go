@@ -191,8 +191,8 @@ func prefers(mediaType string, h nethttp.Header) bool {
 }
 
 // checkAccept refuses a caller who accepts none of the media types of the route's
-// answers. Problems are sent to every caller, so a caller that accepts only problems is
-// answered too.
+// answers. Every call may be answered with a problem, so a caller that accepts only
+// problems is not refused.
 func (r *route) checkAccept(h nethttp.Header) error {
 	accept := h["Accept"]
 	if len(r.answers) == 0 || len(accept) == 0 || len(accept) == 1 && (accept[0] == "*/*" || accept[0] == typeJSON && r.answers[0] == typeJSON) {

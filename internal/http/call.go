@@ -146,7 +146,7 @@ func (c call) version() int64 {
 	return n
 }
 
-// isRead means that the call changes nothing.
+// isRead reports whether the call changes nothing.
 func (c call) isRead() bool {
 	return c.route.method == nethttp.MethodGet || c.route.method == nethttp.MethodHead
 }
@@ -161,7 +161,8 @@ const (
 	roleAuditor = access.Auditor
 	roleStock   = access.Stock
 	roleFulfil  = access.Fulfil
-	// roleReader is required by the reads that the roles auditor and fulfil may make.
+	// roleReader is the required role of the reads that the roles auditor and fulfil may
+	// make.
 	roleReader = access.Reader
 	roleFeed   = access.FeedReader
 	roleAdmin  = access.Admin
@@ -184,10 +185,10 @@ type route struct {
 	role role
 	// query names the query parameters of the call.
 	query []string
-	// answers are the media types of the call's answers, the usual one first. A call
-	// without any ignores Accept. Such calls are probes and scrapes, which must not
-	// fail because of a header; files, whose path names their format; and calls without
-	// content in the answer.
+	// answers are the media types of the call's answers, the usual one first. If there
+	// are none, the call ignores Accept. Calls without media types are probes and
+	// scrapes, which must not fail because of a header; files, whose path names their
+	// format; and calls without content in the answer.
 	answers []string
 	// handle answers the call after role, path and query were checked.
 	handle handler
@@ -243,10 +244,10 @@ func ifMatch(h nethttp.Header, present []int64) []int64 {
 	return revisions
 }
 
-// unmatched is the route of requests without a route.
+// unmatched is the name in logs and metrics for requests that match no route.
 const unmatched = "unmatched"
 
-// unhurried replaces the server's write timeout by limit, for an answer that may take
+// unhurried sets the write timeout of the answer to limit, for an answer that may take
 // longer.
 func (c call) unhurried(limit time.Duration) {
 	// It fails for a writer without deadlines, whose answers may take any time.

@@ -96,8 +96,8 @@ func isPlain(contentType, kind string, allowed []string) bool {
 	return true
 }
 
-// readBody reads a body of up to most bytes into buf, growing it as needed, and
-// returns it even if it fails.
+// readBody reads a body of up to most bytes into buf, which grows as needed. It returns
+// the bytes read even if it fails.
 func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 	if r.ContentLength > int64(most) {
 		return buf, draw.Errorf(api.CodeBodyTooLarge, "the body is larger than %d bytes", most)

@@ -25,8 +25,8 @@ func describeJSON() handler {
 	return described(typeJSON, func() ([]byte, error) { return yaml.YAMLToJSON(description) })
 }
 
-// described returns the handler of a form of the description, which the first call
-// creates.
+// described returns the handler that answers with the description in one format. The
+// first call converts the description to it.
 func described(contentType string, convert func() ([]byte, error)) handler {
 	converted := sync.OnceValues(func() (*packed.Copy, error) {
 		body, err := convert()

@@ -106,11 +106,12 @@ func (s *Server) drawAgain(c call) error {
 type poolAnswer struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Text is the operator's for players, left out for none.
+	// Text is the operator's text for players, left out if there is none.
 	Text   string        `json:"text,omitempty"`
 	State  draw.State    `json:"state"`
 	Prizes []prizeAnswer `json:"prizes"`
-	// OpensAt and ClosesAt are the next such times of the pool's agenda, null for never.
+	// OpensAt is when the agenda next opens the pool, ClosesAt when it next pauses or
+	// closes it; null for never.
 	OpensAt  *string `json:"opens_at"`
 	ClosesAt *string `json:"closes_at"`
 }
@@ -120,16 +121,16 @@ type prizeAnswer struct {
 	Name  string    `json:"name"`
 	Value string    `json:"value"`
 	Kind  draw.Kind `json:"kind"`
-	// The texts come from the operator's display texts, otherwise from the catalogue,
-	// if one of them has any.
+	// Each of these texts comes from the operator's display texts, otherwise from the
+	// catalogue. It is left out if neither has it.
 	Description string `json:"description,omitempty"`
 	Image       string `json:"image,omitempty"`
 	Link        string `json:"link,omitempty"`
 }
 
-// newPrize shows a prize with the operator's display texts. If there are none, it uses
-// the prize's item of the catalogue. A name in these replaces the prize's own name, in
-// this answer only.
+// newPrize shows a prize with the operator's display texts. Where one is missing, it
+// uses the text of the prize's item in the catalogue. A name from either source replaces
+// the prize's own name, in this answer only.
 func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
 	d := draw.Display{}
 	if p.Display != nil {
@@ -205,8 +206,8 @@ const (
 	// reachedDrawer marks a draw that failed after the drawer got it. Such an error
 	// states whether the log has the draw's key.
 	reachedDrawer = "reached-drawer"
-	// mayHaveKey is set for a draw that failed before, while its request was read. Its
-	// value states whether the draw may have a key.
+	// mayHaveKey is set for a draw that failed while its request was read, before the
+	// drawer got it. Its value states whether the draw may have a key.
 	mayHaveKey = "may-have-key"
 )
 

@@ -68,10 +68,10 @@ func paged[E any](
 	}
 }
 
-// stream sends all entries after a version, or as many as the caller wants, up to the
-// pool's version at the beginning, so that it ends however fast draws continue. It
-// keeps one page at a time in memory, in out. An error after entries were sent cuts the
-// connection: an incomplete file must not seem complete.
+// stream sends the entries after a version, all of them or as many as the caller wants.
+// It ends at the version that the pool had at the beginning, however fast draws
+// continue. It keeps one page at a time in memory, in out. An error after entries were
+// sent cuts the connection: an incomplete file must not seem complete.
 func (x export[E]) stream(c call, out *bytes.Buffer) error {
 	s := c.server
 	left, err := c.number("limit", 1, api.PageMax, math.MaxInt64)
@@ -113,8 +113,8 @@ func (x export[E]) stream(c call, out *bytes.Buffer) error {
 	}
 }
 
-// pace is how long a caller may take to read a stream: an initial time, and more with
-// each page. A slower caller is cut off, because it uses a place that others need.
+// pace limits how long a caller may take to read a stream: an initial time, plus a time
+// for each page. A slower caller is cut off, because it uses a place that others need.
 // Reading the database does not count.
 type pace struct{ left, each time.Duration }
 

@@ -25,13 +25,14 @@ type fairAnswer struct {
 	Name  string     `json:"name"`
 	Text  string     `json:"text,omitempty"`
 	State draw.State `json:"state"`
-	// OpensAt and ClosesAt are the next such times of the pool's agenda, null for never.
+	// OpensAt is when the agenda next opens the pool, ClosesAt when it next pauses or
+	// closes it; null for never.
 	OpensAt  *string `json:"opens_at"`
 	ClosesAt *string `json:"closes_at"`
 	// Zone is the time zone of the rules.
 	Zone     string `json:"zone"`
 	Currency string `json:"currency,omitempty"`
-	// Prizes are the prizes that can be won. More is how many of them are left out.
+	// Prizes are the prizes that can be won. More is how many of these are left out.
 	Prizes []prizeAnswer `json:"prizes"`
 	More   int           `json:"more"`
 	// Words are the rules in words, as far as players may know them.
@@ -104,7 +105,7 @@ func (s *Server) encodeFair(ctx context.Context, poolID string) ([]byte, error) 
 // members. A search for each prize would take seconds in a large pool.
 var quotedID = regexp.MustCompile(`"([a-z0-9][a-z0-9._-]*)"`)
 
-// addRules adds the rules of a pool in words, and the odds if they disclose them.
+// addRules adds the rules of a pool in words, and the odds if the rules disclose them.
 func (s *Server) addRules(ctx context.Context, a *fairAnswer, p *draw.Pool, names map[string]string) error {
 	var inForce *draw.Rules
 	if p.RulesVersion != 0 {
@@ -150,8 +151,8 @@ func (s *Server) addRules(ctx context.Context, a *fairAnswer, p *draw.Pool, name
 }
 
 // placeOfAnyone takes a place of the database for a read without a token. Before that it
-// takes one of the few places that callers without a token share, so that they leave
-// places to players.
+// takes one of the few places that callers without a token share, so that such callers
+// leave places to players.
 func (c call) placeOfAnyone(ctx context.Context) (done func(), err error) {
 	public := c.server.bounds.Public
 	if err := public.Acquire(ctx, 1); err != nil {

@@ -60,7 +60,7 @@ func (c call) filter() (f draw.AwardFilter, given bool, err error) {
 	return f, given, f.Check()
 }
 
-// isWanted reads a query parameter that is true, or false, which is the default.
+// isWanted reads a query parameter that is true or false; the default is false.
 func (c call) isWanted(name string) (bool, error) {
 	word, err := c.word(name, "false", "true")
 	return word == "true", err

@@ -175,8 +175,8 @@ func (c *call) check() error {
 	return err
 }
 
-// observeDuration records the time of a request, with its trace, if recorded, as an
-// example.
+// observeDuration records the time of a request. If the request's trace is recorded, it
+// becomes the exemplar of that time.
 func (o *observed) observeDuration(ctx context.Context, seconds float64) {
 	if o.examples == nil {
 		o.duration.Observe(seconds)

@@ -218,7 +218,7 @@ type logSender struct {
 	call  call
 	pace  pace
 	chunk bytes.Buffer
-	// leave gives the place back; it is nil without one.
+	// leave gives the place back; it is nil while the sender has no place.
 	leave func()
 }
 

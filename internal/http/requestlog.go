@@ -109,8 +109,8 @@ func (c call) cause() error {
 	return nil
 }
 
-// ids makes the ids of requests: every answer has one, so they are cheap. The first
-// part is random and identifies this process.
+// ids makes the ids of requests. Every request gets one, so making it must be cheap. The
+// first part of an id is random and identifies this process.
 type ids struct {
 	process string
 	last    *atomic.Uint64
@@ -145,8 +145,8 @@ func refusalOf(path string, cause error) refusal {
 	return refusal{code: draw.CodeOf(cause), route: path}
 }
 
-// isRefusal reports whether the status refuses a caller who may not call, which is
-// logged on every route.
+// isRefusal reports whether the status refuses a caller that may not make the call. Such
+// refusals are logged on every route.
 func isRefusal(status int) bool {
 	return status == nethttp.StatusUnauthorized || status == nethttp.StatusForbidden || status == nethttp.StatusTooManyRequests
 }
@@ -195,8 +195,8 @@ func (k refusal) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// sumUp logs the repetitions since its last call. A kind that was repeated is still
-// only counted; the next refusal of any other kind is logged.
+// sumUp logs the repetitions since its last call. A kind that had repetitions continues
+// to be only counted. For any other kind, the next refusal is logged again.
 func (r *refusals) sumUp() {
 	for kind, counted := range r.kinds.Take(func(counted *refused) bool { return counted.count > 0 }) {
 		attrs := []slog.Attr{

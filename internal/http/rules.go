@@ -67,8 +67,8 @@ func (s *Server) putRules(c call) error {
 	})(c)
 }
 
-// readRules reads a body that is a rules document. It also returns the body, in which
-// later errors of the document find their place.
+// readRules reads a body that is a rules document. It also returns the body, so that
+// errors found later can name their place in it.
 func (s *Server) readRules(c call) (*draw.Rules, []byte, error) {
 	r := c.gin.Request
 	if err := checkContentType(r.Header, "application/json"); err != nil {
@@ -92,7 +92,7 @@ func (s *Server) deleteRules(ctx context.Context, c call) (api.Rules, error) {
 }
 
 func (s *Server) setRules(ctx context.Context, c call, wanted *draw.Rules, versions []int64) (api.Rules, error) {
-	pool, err := s.Store.Pool(ctx, c.param("pool")) // before: nothing may fail after the change
+	pool, err := s.Store.Pool(ctx, c.param("pool")) // read before the change, because nothing may fail after it
 	if err != nil {
 		return api.Rules{}, err
 	}

@@ -28,9 +28,9 @@ import (
 // ConnectionsUsual is the maximum number of connections if the Config has none.
 const ConnectionsUsual = 4096
 
-// Config holds the settings and dependencies of a Server. Store, Drawer, all interfaces
-// and functions, Tokens, Request, Log, Registerer and Gatherer must be set, except
-// Progress and those that document a meaning of nil.
+// Config holds the settings and dependencies of a Server. All interfaces and functions
+// must be set, except Progress and those whose comment gives nil a meaning. So must
+// Tokens, RequestTimeout and Log.
 type Config struct {
 	gate.Access
 	Limits
@@ -112,7 +112,7 @@ type Server struct {
 	metrics  metrics
 	limits   limits
 	bounds   gate.Bounds
-	// feedPoll is the read that all calls which wait for awards share.
+	// feedPoll is the read of the feed's head that all calls waiting for awards share.
 	feedPoll feedPoll
 	// copies, odds and fair keep the answers that show pools, their odds, and the facts of
 	// their pages of fairness.

@@ -23,7 +23,7 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 	Stocker
 	Importer
 	Codes
-	// What becomes of awards.
+	// The steps of awards.
 	Steps
 	StepReader
 	Lives
@@ -140,8 +140,8 @@ type Ruler interface {
 
 // Odds states the chances of a pool's next draw.
 type Odds interface {
-	// Odds returns the odds of a user, or for userID "" of one without turns. If the
-	// draw would be refused, the error has the refusal's code.
+	// Odds returns the odds of a user. If userID is "", they are those of a user without
+	// turns. If the draw would be refused, the error has the refusal's code.
 	Odds(ctx context.Context, poolID, userID string) (odds.Statement, error)
 	// HadMoments reports whether the agenda of a pool ever held a winning moment.
 	HadMoments(ctx context.Context, poolID string) (bool, error)
@@ -359,16 +359,16 @@ type Commitment struct {
 	// with the seed. Before that they are empty.
 	Note, Key, Checkpoint, Reveal []byte
 	Epochs, EpochLength           int64
-	// Beacon is none, quicknet, or the words of the commitment. RoundsURL is where its
-	// rounds are published, by number; "" if that is not known.
+	// Beacon is none, quicknet, or the beacon's words in the commitment. RoundsURL is
+	// where the beacon publishes its rounds, by number; "" if that is not known.
 	Beacon, RoundsURL string
 	StockWhileOpen    bool
 	// Receipts means that every draw of the pool is answered with a receipt.
 	Receipts bool
 	// Opened is the round that the pool was opened with last, the zero round for none.
 	Opened draw.Round
-	// SaltsErased means that the secret of the log's tags was destroyed, SeedsAway that
-	// this instance cannot unseal the seed.
+	// SaltsErased means that the secret of the log's tags was destroyed. SeedsAway means
+	// that this instance cannot unseal the seed.
 	SaltsErased, SeedsAway bool
 }
 
@@ -390,7 +390,7 @@ type Commit struct {
 	// service's. Host is the host that the caller named.
 	Origin, Host        string
 	Epochs, EpochLength int64
-	// Beacon is none, quicknet, or the words of a commitment.
+	// Beacon is none, quicknet, or a beacon in the words of a commitment.
 	Beacon         string
 	StockWhileOpen bool
 	// Receipts means that every draw of the pool will be answered with a receipt.
@@ -409,7 +409,7 @@ type LogKeeper interface {
 
 // LogWriter writes the public log of a committed pool whose seed is revealed.
 type LogWriter interface {
-	// WriteProofLog writes to w after calling begin, and nothing before.
+	// WriteProofLog calls begin before its first write to w.
 	WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error
 }
 
@@ -427,9 +427,10 @@ type Receipts interface {
 	// secret numbers, CodeNotFound if the secret of the tags was destroyed,
 	// CodeSeedUnavailable, CodeRulesUnreadable.
 	Receipt(ctx context.Context, d *draw.Draw) (draw.Receipt, error)
-	// DrawReceipt returns as JSON the receipt of a draw in the log, and the proof that a
-	// checkpoint covers it, nil if none does. Errors: CodeDrawNotFound, CodeNotFound,
-	// CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded.
+	// DrawReceipt returns the receipt of a draw in the log, and the proof that a
+	// checkpoint covers the draw, both as JSON. The proof is nil if no checkpoint does.
+	// Errors: CodeDrawNotFound, CodeNotFound, CodeSeedUnavailable, CodeRulesUnreadable,
+	// CodeOverloaded.
 	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
 }
 

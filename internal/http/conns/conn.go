@@ -22,7 +22,7 @@ type Conn struct {
 	// bodies is incremented when the reading of a body begins and when it ends: it is
 	// odd while a body is awaited.
 	bodies atomic.Uint32
-	// peer is the other end's address, the zero one if it is not known.
+	// peer is the other end's address, or the zero address if it is not known.
 	peer netip.Addr
 	// standing belongs to the Set, whose mutex guards it.
 	standing standing
@@ -108,8 +108,8 @@ func (c *Conn) ResetOnClose(reset bool) {
 // end of an answer.
 func (c *Conn) Cut() { _ = c.Conn.Close() }
 
-// connUnder returns the conn of a connection, which TLS may wrap, nil for another
-// server's connection.
+// connUnder returns the Conn within a connection, which TLS may wrap. It returns nil if
+// another server accepted the connection.
 func connUnder(c net.Conn) *Conn {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()

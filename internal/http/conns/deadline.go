@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// deadline saves timers of a connection's reads or writes. net/http sets seven deadlines
-// per request, and each costs a timer, although hardly any is reached. So the connection
-// gets only the earliest deadline. When that has passed, it gets the deadline that was
-// set last, if that is later.
+// deadline reduces the number of timers that a connection's reads or writes set.
+// net/http sets seven deadlines per request, and each costs a timer, although hardly any
+// is reached. So the connection gets only the earliest deadline. When that has passed,
+// it gets the deadline that was set last, if that is later.
 type deadline struct {
 	mu sync.Mutex
 	// last is the deadline that was set last, and passed is the one that the connection has.

@@ -3,6 +3,6 @@
 // call is answered.
 //
 // A connection of this package has the state of its draw and of its body, and the
-// address of its peer. Handlers find the connection of their request with Of, which is
-// nil in another server: the methods that handlers call accept nil.
+// address of its peer. Handlers find the connection of their request with Of. In another
+// server Of returns nil, so the methods that handlers call accept a nil connection.
 package conns

@@ -22,12 +22,12 @@ const (
 	fullEvery = time.Minute
 )
 
-// Set is the bounded set of a listener's connections. If a new one exceeds the bound, the
-// one that has been idle longest is closed; while none is idle, the new one waits. Idle
-// ones cost a descriptor and some 20 kB each, and their callers can cheaply open them
-// again. A connection whose body does not arrive then counts as idle. One address may
-// have half of the connections. If it opens more, its longest idle connection is closed,
-// or the new connection if none is idle.
+// Set is the bounded set of a listener's connections. If a new connection exceeds the
+// bound, the longest idle connection is closed; while none is idle, the new connection
+// waits. An idle connection costs a descriptor and some 20 kB, and its caller can
+// cheaply open it again. Here a connection whose body does not arrive counts as idle.
+// One address may have half of the connections. If it opens more, its longest idle
+// connection is closed, or the new connection if none is idle.
 type Set struct {
 	most int
 	// isShared reports whether many callers share an address; such an address has no
@@ -40,9 +40,9 @@ type Set struct {
 
 	mu    sync.Mutex // guards open, the standing of its conns, idled, and full
 	open  map[*Conn]struct{}
-	from  map[netip.Addr]int // of open by address
+	from  map[netip.Addr]int // number of open connections, by address
 	idled uint64             // counts how often a connection has become idle
-	full  time.Time          // of the last log line
+	full  time.Time          // time of the last log line about a full set
 }
 
 // admission is the decision on a new connection.
@@ -61,8 +61,8 @@ const (
 // the Conn, so that a change needs neither a lookup in a map nor a read of the clock.
 type standing struct {
 	state nethttp.ConnState
-	// made is when the connection was opened. turn is the Set's idled after the connection
-	// last became idle.
+	// made is when the connection was opened. turn is the value that the Set's idled had
+	// after the connection last became idle.
 	made time.Time
 	turn uint64
 	// bodies is the value of the connection's bodies at its last inspection. since is the
@@ -71,7 +71,7 @@ type standing struct {
 	since  time.Time
 }
 
-// New returns the connections of a listener, with a maximum number.
+// New returns an empty Set with a maximum number of connections.
 func New(most int, isShared func(netip.Addr) bool, log *slog.Logger, reclaimed prometheus.Counter) *Set {
 	return &Set{most: most, isShared: isShared, from: map[netip.Addr]int{}, log: log, reclaimed: reclaimed, room: make(chan struct{}, 1), open: map[*Conn]struct{}{}}
 }
@@ -86,7 +86,7 @@ func (c *Set) Count() int {
 // Changed records a new state of a connection; it is the ConnState of a nethttp.Server.
 func (c *Set) Changed(nc net.Conn, state nethttp.ConnState) {
 	of := connUnder(nc)
-	if of == nil || state == nethttp.StateClosed { // ended is called for that
+	if of == nil || state == nethttp.StateClosed { // ended handles closed connections
 		return
 	}
 	c.mu.Lock()
@@ -220,7 +220,7 @@ func (c *Set) longestIdle(now time.Time, from netip.Addr) (longest *Conn) {
 			continue
 		}
 		s := of.standing
-		isLonger := s.turn < found.turn || s.turn == found.turn && s.made.Before(found.made) // new connections are not in that order
+		isLonger := s.turn < found.turn || s.turn == found.turn && s.made.Before(found.made) // all new connections have turn 0
 		if longest == nil || s.state > found.state || s.state == found.state && isLonger {
 			longest, found = of, s
 		}

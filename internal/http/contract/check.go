@@ -29,8 +29,8 @@ type Exchange struct {
 	Received []byte
 }
 
-// wasTaken reports whether the service accepted the request: a refused request may be
-// anything.
+// wasTaken reports whether the service accepted the request. A refused request need not
+// match the description.
 func (x *Exchange) wasTaken() bool {
 	return x.Status < 300 || x.Status == http.StatusConflict || x.Status == http.StatusUnprocessableEntity
 }
@@ -80,8 +80,8 @@ func (c *Contract) Check(x Exchange) error {
 	return checkCode(x, o.Codes(status))
 }
 
-// checkHeaders checks the names of headers. Every answer may have the headers of the
-// list; the description explains them in its text.
+// checkHeaders checks the names of headers. Every answer may have the headers that are
+// listed here; the description explains them in its text.
 func checkHeaders(described *openapi3.Response, h http.Header) error {
 	known := map[string]bool{}
 	for _, name := range []string{"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "Strict-Transport-Security", "X-Request-Id",

@@ -15,8 +15,8 @@ type Judge struct {
 }
 
 // NewJudge returns a judge of the answers of next: a handler, or a reverse proxy in
-// front of an instance. check belongs to a [Contract] or to its [Kinds]. Both functions
-// may be called from any goroutine.
+// front of an instance. check is the method Check of a [Contract] or of its [Kinds].
+// check and report may be called from any goroutine.
 func NewJudge(next http.Handler, check func(Exchange) error, report func(error)) *Judge {
 	return &Judge{next: next, check: check, report: report}
 }
@@ -30,7 +30,7 @@ func (j *Judge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.Closer
 	}{io.TeeReader(r.Body, &sent), r.Body}
 	kept := &keptAnswer{ResponseWriter: w, status: http.StatusOK}
-	j.next.ServeHTTP(kept, asked) // an answer that is cut panics, and is not judged
+	j.next.ServeHTTP(kept, asked) // a handler that cuts its answer panics here, so the answer is not judged
 	received := kept.body.Bytes()
 	if w.Header().Get("Content-Encoding") == "gzip" {
 		plain, err := gunzip(&kept.body)

@@ -6,7 +6,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// SchemaMember is a member that a schema describes, wherever the schema is used.
+// SchemaMember identifies a member of a schema. It is the same in all places that use
+// the schema.
 type SchemaMember struct {
 	of   *openapi3.Schema
 	name string

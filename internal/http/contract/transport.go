@@ -7,7 +7,8 @@ import (
 	"net/url"
 )
 
-// bodyMax is the maximum size of a body that is judged, in bytes: exports are longer.
+// bodyMax is the maximum size of a body that is judged, in bytes. Longer bodies, such as
+// exports, are not judged.
 const bodyMax = 1 << 20
 
 // exchanged returns a client's exchange; both of its bodies were read.

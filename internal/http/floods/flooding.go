@@ -56,7 +56,8 @@ type flooding struct {
 	failed   atomic.Value // an error of the flood itself
 }
 
-// repeat is one caller, the n-th of a call.
+// repeat makes a call again and again until ctx ends. n is the number of this caller
+// among those of the call.
 func (f *flooding) repeat(ctx context.Context, c *Call, n int) {
 	for ctx.Err() == nil {
 		r, err := f.newRequest(ctx, c, f.role)

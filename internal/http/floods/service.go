@@ -99,8 +99,9 @@ func (s *Service) Prepare(ctx context.Context) error {
 // Measure is called with a call and the time that it took.
 type Measure func(c *Call, took time.Duration)
 
-// Ask makes each call of the roles that are higher than above, a draw, its replay, and
-// the probes. It returns the first failure. n distinguishes the rounds.
+// Ask makes each call of the roles that are higher than the role above. Then it makes a
+// draw, its replay, and the probes. It returns the first failure. n distinguishes the
+// rounds.
 func (s *Service) Ask(ctx context.Context, above string, n int, measure Measure) error {
 	won := honestDraw()
 	key := fmt.Sprintf("%s-%d", above, n)

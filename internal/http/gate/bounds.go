@@ -5,8 +5,8 @@ import (
 )
 
 const (
-	// publicLogsMax is how many revealed logs are sent to players at once, and
-	// proofsMax how many receipts are proven for them. Further callers wait.
+	// publicLogsMax is how many revealed logs are sent to players at once. proofsMax is
+	// how many receipts are proven for players at once. Further callers wait.
 	publicLogsMax = 8
 	proofsMax     = 1
 	// publicMax is how many callers without a token read the database at once: fewer than
@@ -21,14 +21,14 @@ type Bounds struct {
 	// number of connections for reads. Changes limits the calls that change the database;
 	// one of the connections for changes is left for the service itself.
 	Reads, Changes *Shares
-	// Claims limits the claims of winners' servers that wait. Those of one pool share a
-	// transaction, and few transactions write claims at once.
+	// Claims limits the number of waiting claims, which winners' servers make. The
+	// claims of one pool share a transaction, and few transactions write claims at once.
 	Claims *Shares
 	// LongChanges limits changes that may read or write a whole log. The other
 	// connections remain for draws and short changes.
 	LongChanges *Shares
-	// Streams limits audits and exports. They read for as long as their caller takes,
-	// who must keep a minimum pace.
+	// Streams limits audits and exports. Each lasts as long as its caller reads; the
+	// caller must keep a minimum pace.
 	Streams *Shares
 	// Listeners limits the streams of events.
 	Listeners *Shares
@@ -44,8 +44,8 @@ type Bounds struct {
 	// Answers bounds the bytes of all long answers that are being sent: a caller that
 	// reads slowly holds its answer until the write timeout.
 	Answers *Shares
-	// PublicLogs and Proofs limit calls of players, to publicLogsMax and proofsMax.
-	// Each rank above has one more.
+	// PublicLogs and Proofs limit calls of players, to publicLogsMax and proofsMax. Each
+	// higher rank has one more place.
 	PublicLogs, Proofs *Shares
 	// Public limits the reads from the database without a token.
 	Public *semaphore.Weighted

@@ -25,7 +25,8 @@ type Access struct {
 	// PublicDraw allows anyone to draw and read, from anywhere, as long as Tokens has never
 	// contained a token of role draw.
 	PublicDraw bool
-	// DemoDraw allows the same, except to pages of other sites in a browser.
+	// DemoDraw allows the same as PublicDraw, but refuses pages of other sites in a
+	// browser.
 	DemoDraw bool
 	// AllowedHosts are names of the service besides those of loopback, for DemoDraw.
 	AllowedHosts []string

@@ -26,7 +26,8 @@ type Guesses struct {
 	mu sync.Mutex
 	// full is when an address will have its whole burst again.
 	full map[netip.Addr]time.Time
-	// others is the same for all addresses beyond MaxGuessers together.
+	// others is when all addresses beyond MaxGuessers together will have their burst
+	// again.
 	others time.Time
 	// swept is when addresses with their whole burst were last dropped.
 	swept time.Time
@@ -56,7 +57,7 @@ func (g *Guesses) Wrong(from netip.Addr, now time.Time) (tooMany bool) {
 	return tooMany
 }
 
-// isSpent reports whether a burst that will be whole at full is used up now.
+// isSpent reports whether a burst is used up now; full is when it will be whole again.
 func isSpent(full, now time.Time) bool { return full.Sub(now) > (Burst-1)*Every }
 
 // sweep drops addresses that have their whole burst. g.mu is held.

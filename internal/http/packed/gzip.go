@@ -83,7 +83,7 @@ func PlainTag(tag string) string {
 	return tag
 }
 
-// begin decides, before the headers are sent.
+// begin decides whether to compress, before the headers are sent.
 func (w *Writer) begin() {
 	if w.begun {
 		return

@@ -24,7 +24,8 @@ const (
 	CodeTooManyGuesses       draw.Code = "too-many-guesses"
 )
 
-// Type followed by a code is the type of a problem; GET explains it there.
+// Type followed by a code is the type of a problem, and the path of the call that
+// explains it.
 const Type = "/problems/"
 
 // Problem is the answer for one code.
@@ -38,8 +39,8 @@ type Problem struct {
 	Unknown bool
 }
 
-// Table returns the answer for each code; no other table does. A code that is not in it
-// is answered as internal.
+// Table returns the answer for each code. It is the only table of problems. A code that
+// is not in it is answered as internal.
 func Table() map[draw.Code]Problem {
 	return map[draw.Code]Problem{
 		draw.CodeInvalidRequest:    {Status: 400, Title: "Invalid request"},
