@@ -15,8 +15,8 @@ var (
 	comment   = regexp.MustCompile(`^ *<!--.*-->$`)
 )
 
-// handWritten returns the lines of a page. Lines that a program writes are empty: the
-// program has them.
+// handWritten returns the lines of a page. Lines that a program wrote are replaced by
+// empty ones, because they must be corrected in the program, not on the page.
 func handWritten(page string) []string {
 	lines, filled := strings.Split(page, "\n"), false
 	for i, line := range lines {

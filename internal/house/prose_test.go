@@ -24,8 +24,8 @@ var (
 	// item begins a separate paragraph: a list's item or a heading.
 	item = regexp.MustCompile(`^ *(?:[-*] |\d+\. |#+ )`)
 	code = regexp.MustCompile("`[^`]*`")
-	// sentenceEnd is a full stop, a question mark or an exclamation mark, with what
-	// closes after it, before a space.
+	// sentenceEnd matches a full stop, a question mark or an exclamation mark before a
+	// space, and the closing marks and brackets between them.
 	sentenceEnd = regexp.MustCompile(`[.!?][)*_"'”]*(?:\s+|$)`)
 	word        = regexp.MustCompile(`\p{L}|\p{N}`)
 )
@@ -71,8 +71,8 @@ func (p prose) faults(name string) (found []string) {
 	return found
 }
 
-// TestProseIsShort: sentences and lines of the documentation. Tables, blocks of code,
-// pictures, addresses of links and generated parts are left out.
+// TestProseIsShort: sentences and lines of the documentation are not too long. Tables,
+// blocks of code, pictures, addresses of links and generated parts are left out.
 func TestProseIsShort(t *testing.T) {
 	for _, name := range pages(t) {
 		for _, fault := range proseOf(read(t, name)).faults(name) {
@@ -82,8 +82,8 @@ func TestProseIsShort(t *testing.T) {
 	require.LessOrEqual(t, strings.Count(read(t, "README.md"), "\n"), readmeMax, "lines of the README")
 }
 
-// TestProseIsShortCatches: it catches a long sentence, over two lines and in a list's
-// item, and a long line, but not what is left out.
+// TestProseIsShortCatches: long sentences are found, also across two lines and in a
+// list's item, and so are long lines. The parts that are left out cause no finding.
 func TestProseIsShortCatches(t *testing.T) {
 	long := strings.Repeat("w ", sentenceMax)
 	wide := strings.Repeat("x", lineMax+1)

@@ -43,10 +43,10 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// blames lists the functions of a file that give an internal error by draw.Wrap. That
-// passes on the code of the cause, which blames a caller, and stored data have no
-// caller. With reads, it also lists the functions that parse stored data and wrap no
-// error.
+// blames lists the functions of a file that give an internal error by draw.Wrap.
+// draw.Wrap keeps the code of the cause, which blames a caller, but no caller is to
+// blame for stored data. If reads is true, it also lists the functions that parse stored
+// data and wrap no error.
 func blames(t *testing.T, source string, reads bool) (bad []string) {
 	t.Helper()
 	parsers := []string{"ParsePublished", "ParseValue", "ParseCommitment", "ParseZone", "Verifier", "Open", "Parse"}

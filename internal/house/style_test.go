@@ -54,7 +54,7 @@ func (t turn) count(name, text string) int {
 }
 
 // TestTurnsBecomeFewer: new lines have none of the turns, and a change that rewrites an
-// old one lowers the number. History and lists of words are left out.
+// old one lowers the number. The changelog and lists of words are left out.
 func TestTurnsBecomeFewer(t *testing.T) {
 	found := map[string]int{}
 	for _, name := range files(t, ".go", ".md", ".js", ".py", ".sql", "openapi.yaml") {

@@ -35,8 +35,9 @@ func givenUp() map[string][]string {
 	}
 }
 
-// fine returns phrases that contain such a word and are the field's own, or the name of
-// a published cell of loadtest/faults, by which its results are found again.
+// fine returns phrases that may contain a banned word. They are terms of the field, or
+// names of cells of loadtest/faults, which cannot change because published results are
+// found by them.
 func fine() []string {
 	return []string{
 		"look up", "looks up", "looked up", "looking up", "look for", "looks for", "looking for", "look like", "looks like",
