@@ -15,7 +15,7 @@ import (
 // certificate is the certificate that the service presents to HTTPS callers.
 type certificate struct {
 	current atomic.Pointer[tls.Certificate]
-	// end is when the first certificate of the chain ends.
+	// end is the earliest time at which a certificate of the chain ends.
 	end atomic.Pointer[time.Time]
 }
 

@@ -48,7 +48,7 @@ func CheckUp(ctx context.Context, store *stock.Store, c *Config, url string) ([]
 func checkUsers(ctx context.Context, store *stock.Store, c *Config) ([]checkup.Finding, error) {
 	schema, err := store.Schema(ctx)
 	if err != nil || schema.Check() != nil || c.tokens.keeper.Set().Has(access.Draw) {
-		return nil, err // a schema that does not fit was already found
+		return nil, err // a schema that does not fit is already among the findings
 	}
 	rulings, err := store.RulesInForce(ctx)
 	var pools []string

@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// closers closes the started things in reverse order.
+// closers closes everything that was started, in reverse order.
 type closers []func() error
 
 func (c *closers) add(f func() error) { *c = append(*c, f) }

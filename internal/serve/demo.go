@@ -50,8 +50,8 @@ func demoPools() ([]draw.Pool, error) {
 // may read.
 const demoRules = `{"win":"1/4","fallback":"none","limits":[{"of":"draws","max":3,"per":"day"}],"disclose":true}`
 
-// demo creates the demo's pools if they are absent. It prints command lines that work as
-// they are.
+// demo creates the demo's pools if they are absent. It prints command lines that can be
+// copied unchanged.
 func demo(ctx context.Context, c *Config, w io.Writer, store *stock.Store, addr net.Addr) error {
 	pools, err := demoPools()
 	if err != nil {
@@ -81,9 +81,10 @@ func demo(ctx context.Context, c *Config, w io.Writer, store *stock.Store, addr 
 	return err
 }
 
-// header returns curl's option for a token. A token that came from a file is read from
-// there again and not printed: standard output may be a log. For a token in the file of
-// tokens, only the digest is known.
+// header returns curl's option for a token. If the token came from a file, the option
+// reads that file, so that the token is not printed: standard output may be a log. If
+// the token is in the file of tokens, only its digest is known, and the option names the
+// variable.
 func header(token, file, variable string) string {
 	switch {
 	case file != "":
@@ -235,8 +236,8 @@ const noVerifiableLines = `Verifiable draws: name --seed-recipients and --seed-i
 
 `
 
-// verifiable prints lines that show verifiable draws of a pool, "" for none. token is
-// the option of curl for the draw token.
+// verifiable returns lines that show verifiable draws of a pool, or noVerifiableLines if
+// pool is "". token is the option of curl for the draw token.
 func (c *Config) verifiable(pool, url, token string) string {
 	if pool == "" {
 		return noVerifiableLines

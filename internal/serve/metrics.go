@@ -100,8 +100,8 @@ func newMetrics(r prometheus.Registerer, store *stock.Store, mode string, v sett
 	return m
 }
 
-// begin sets the counters that alerts and dashboards read to 0: if a counter begins at
-// 1, Prometheus does not see the first increase.
+// begin creates, with value 0, the counters that alerts and dashboards read: if a
+// counter begins at 1, Prometheus does not see the first increase.
 func (m *metrics) begin(mode string) {
 	for _, outcome := range []string{
 		group.OutcomeWon, group.OutcomeBlank, group.OutcomeReplayed, string(draw.CodeSoldOut), string(draw.CodeContended), string(draw.CodeInternal),
@@ -118,7 +118,8 @@ func (m *metrics) begin(mode string) {
 	m.attempt.WithLabelValues(mode)
 }
 
-// watchQueues exports the number of draws that wait, and by pool if byPool is set.
+// watchQueues exports the number of waiting draws. If byPool is set, it also exports
+// this number for each pool.
 func watchQueues(r prometheus.Registerer, b *group.Batcher, byPool bool) {
 	f := promauto.With(r)
 	if byPool {
@@ -188,8 +189,8 @@ func showClock(r prometheus.Registerer, leap func() time.Duration) {
 // watchedPoolsMax pools, and of all other pools together. It implements
 // prometheus.Collector.
 type queueMetrics struct {
-	// waiting returns the number of draws without an answer by pool. unread counts those of
-	// pools that may not exist.
+	// waiting returns, for each pool, the number of draws without an answer. unread
+	// counts the draws of pools that may not exist.
 	waiting func() (byPool map[string]int, unread int)
 	desc    *prometheus.Desc
 }

@@ -18,8 +18,8 @@ import (
 // is one log line.
 type readiness struct {
 	store *stock.Store
-	// lock is nil for a lock in the database. Such a lock answers whenever the database
-	// does, but its connections may all be in use.
+	// lock is nil for a lock in the database, which needs no check of its own: it
+	// answers whenever the database does. But its connections may all be in use.
 	lock locker.Lock
 	log  *slog.Logger
 

@@ -15,7 +15,7 @@ import (
 type sealKeys struct {
 	file   *reloaded // nil without --seal-keys
 	keeper *seal.Keeper
-	// changed is called when other keys are in use.
+	// changed is called after the keys have been replaced.
 	changed func()
 }
 

@@ -10,14 +10,14 @@ import (
 )
 
 // stoppingMax is the maximum time from the signal to the end of the process, without the
-// delay. It is the promised time of the end, plus a second for a busy machine.
+// delay. It is the promised maximum, plus a second for a busy machine.
 const stoppingMax = endMax + 2*time.Second
 
-// notifyManager notifies the service manager that started the process that the service
-// is ready, if the manager requests that (Type=notify of systemd, which sets
-// NOTIFY_SOCKET). When ctx ends it reports that the service stops, and the maximum time
-// for that: a --shutdown-delay then needs no change of the unit's TimeoutStopSec. The
-// returned function ends this second part.
+// notifyManager reports to the service manager, such as systemd, that the service is
+// ready, if the manager requests that report by NOTIFY_SOCKET (Type=notify). When ctx
+// ends it reports that the service is stopping, and the maximum time for that, so that a
+// --shutdown-delay needs no change of the unit's TimeoutStopSec. The returned function
+// cancels the second report.
 func notifyManager(ctx context.Context, delay time.Duration, log *slog.Logger) func() bool {
 	notify(daemon.SdNotifyReady, log)
 	return context.AfterFunc(ctx, func() {
