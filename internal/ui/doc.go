@@ -10,11 +10,11 @@
 // The server changes only one word of the page: the operator's name, which the page shows
 // even before the sign-in.
 //
-// The token is kept in the tab's sessionStorage: it ends with the tab, and after an hour
-// without a key or a click. Only the scripts of the page can read it, because Policy
-// allows no others. The page writes text, never markup: Policy makes the browser refuse
-// markup from strings (trusted types), because names, users and reasons come from
-// callers.
+// The token is kept in the tab's sessionStorage: it is deleted when the tab is closed,
+// and after an hour without a keystroke or a click. Only the scripts of the page can
+// read it, because Policy allows no others. The page writes text, never markup: Policy
+// makes the browser refuse markup from strings (trusted types), because names, users and
+// reasons come from callers.
 //
 // Charts are SVG, drawn by chart.js: less than a hundred lines of our own, instead of a
 // vendored library for one kind of chart. The page does not use templ or datastar either:

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// untoldCodes returns the codes of job.ErrorCodes, as the source states them, and the
-// sentences of the page that have no counterpart.
+// untoldCodes returns the codes of job.ErrorCodes that have no sentence on the page, and
+// the sentences that have no code. source declares the codes of jobs, codes those of
+// draws.
 func untoldCodes(source, codes string, texts map[string]textForms) (found []string) {
 	value := map[string]string{}
 	for _, m := range regexp.MustCompile(`\b(Code\w+) +draw\.Code = "([a-z-]+)"|\b(Code\w+) +Code = "([a-z-]+)"`).FindAllStringSubmatch(source+codes, -1) {
@@ -35,8 +36,8 @@ func untoldCodes(source, codes string, texts map[string]textForms) (found []stri
 }
 
 // TestErrorsOfJobsHaveSentences: each code of an error of a job has a sentence, and each
-// sentence a code. Other languages have the names of English. The broken doubles are a
-// text less and a text more.
+// sentence a code. Other languages have the names of English. The broken doubles are
+// texts without one of the sentences, and texts with a further sentence.
 func TestErrorsOfJobsHaveSentences(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../job/failure.go")

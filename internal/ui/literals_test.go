@@ -145,8 +145,7 @@ func styleClasses(t *testing.T) map[string]bool {
 	return found
 }
 
-// TestTextsStandInTheirFiles: no script contains words for people. The scripts that are
-// still to be converted are excepted; each of them must contain some.
+// TestTextsStandInTheirFiles: no script contains words for people, except commands.js.
 func TestTextsStandInTheirFiles(t *testing.T) {
 	t.Parallel()
 	classes := styleClasses(t)
