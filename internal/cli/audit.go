@@ -78,8 +78,8 @@ func audit(ctx context.Context, poolID string, all func(context.Context) ([]stri
 	return audits, nil
 }
 
-// printAudits prints a table, or JSON: for a single requested pool the answer of the
-// audit over HTTP, otherwise all pools.
+// printAudits prints a table or JSON. If one is true, a single pool was requested, and
+// the JSON is that of an audit over HTTP. Otherwise it is a list of all pools.
 func printAudits(w io.Writer, o output, one bool, audits []api.Audit) error {
 	if o == outputJSON && one {
 		return json.NewEncoder(w).Encode(audits[0])

@@ -40,7 +40,7 @@ one. An instance takes a leap to be right by itself after five minutes.`,
 		if err != nil {
 			return err
 		}
-		defer func() { _ = calls.Close() }() // idle connections
+		defer func() { _ = calls.Close() }() // closes idle connections
 		by, err := api.NewClient(calls).AcceptClock(c.Context())
 		if err != nil {
 			return err

@@ -272,7 +272,7 @@ func (t *target) working(c *cobra.Command, o stock.Options, fn func(context.Cont
 	if err != nil {
 		return err
 	}
-	defer func() { _ = calls.Close() }() // idle connections
+	defer func() { _ = calls.Close() }() // closes idle connections
 	err = fn(c.Context(), api.NewClient(calls))
 	if errors.Is(err, client.ErrPlainHTTP) {
 		return setting.AsUsage(fmt.Errorf("--%s: the token would be sent without encryption: use https, or --%s in a network that is trusted", setting.ServerFlag, setting.PlainHTTPFlag))

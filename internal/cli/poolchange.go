@@ -214,7 +214,7 @@ type opener struct {
 	roundFile string
 	fetch     bool
 	beaconURL string
-	// wait is for how long after its time a round is requested.
+	// wait is how long after the time of a round the command stops requesting it.
 	wait time.Duration
 }
 

@@ -155,7 +155,7 @@ func (p *publishing) run(c *cobra.Command, env setting.Environment, by *proof.Id
 		if err != nil {
 			return err
 		}
-		defer func() { _ = calls.Close() }() // idle connections
+		defer func() { _ = calls.Close() }() // closes idle connections
 		pools.HandTo = api.NewClient(calls).KeepCheckpoint
 	}
 	if strings.HasPrefix(url, "sqlite:") { // the service may use the same file, and a restore replaces it
