@@ -14,7 +14,7 @@ const windowSize = 100, doneSize = 30;
 
 /**
  * The agenda as a time line, around now. Its three parts are the last done items, the
- * next items and the hidden ones. Each part can be shown further.
+ * next items and the hidden ones. Each part can be extended.
  */
 export async function agendaSection(at) {
   const path = agendaPath(at);

@@ -13,8 +13,8 @@ const keyOf = ({ item, hidden }) => (hidden ? `${hidden.version} ${hidden.prize}
 
 /**
  * Reads the first n items that a query selects, by pages. secret counts the items that this
- * role does not see. A line of hidden items may come on two pages, because its number is
- * that of its first open item. Then the later one counts.
+ * role does not see. A line of hidden items may occur on two pages, because its number
+ * is that of its first open item. Then the later occurrence counts.
  */
 export async function readPart(path, query, n, signal) {
   const found = { items: [], secret: 0, isWhole: false };
@@ -32,13 +32,13 @@ export const readStates = async (path, signal) => (await get(`${path}?part=due&k
 
 export const noPlans = { isEmpty: true, states: [], addsUnits: false, hasMoments: false };
 
-/** The maximum number of lines of hidden items that are read, and of items of a kind. */
+/** The maximum number of lines of hidden items that are read, and the maximum number of items of a kind. */
 export const linesMax = 5000;
 
 /**
- * Reads what the views of a pool say of its agenda: whether it has items, the planned states
- * in their order, whether it has or had moments and, before the first draw, whether it adds
- * units.
+ * Reads what the views of a pool show about its agenda: whether it has items, the
+ * planned states in their order, whether it has or had moments and, before the first
+ * draw, whether it adds units.
  */
 export async function readPlans(at, signal) {
   const path = agendaPath(at), read = (query) => get(`${path}?${query}`, { signal });

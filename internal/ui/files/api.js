@@ -21,7 +21,7 @@ export const token = {
   drop: () => sessionStorage.removeItem(kept),
 };
 
-/** Its function end is called when the token is refused. The page sets it. */
+/** The session, whose function end is called when the token is refused. The page sets that function. */
 export const session = { end: () => {} };
 
 function request(method, path, { body, type = "application/json", headers = {}, signal, accept } = {}) {
@@ -65,7 +65,7 @@ export const get = async (path, options) => (await call("GET", path, options)).d
 
 /**
  * Reads at most the given number of pages of a list, one after another. start is the
- * parameter after of the first page.
+ * value of the parameter "after" for the first page.
  */
 export async function* pages(path, { signal, most, start = 0 }) {
   const mark = path.includes("?") ? "&" : "?";
@@ -102,7 +102,7 @@ export async function once(key, method, path, options) {
   }
 }
 
-/** A part of a path. */
+/** Encodes a part of a path. */
 export const part = encodeURIComponent;
 
 /**

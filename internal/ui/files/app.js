@@ -11,7 +11,7 @@ import { poolsView } from "./pools.js";
 import { begin, live, readsPools, self, watch } from "./state.js";
 import { nodes, sentenceOf, t } from "./text.js";
 
-const idleMax = 60 * 60 * 1000; // the token is dropped after an hour without a key or a click
+const idleMax = 60 * 60 * 1000; // the token is dropped after an hour without a keystroke or a click
 const root = document.getElementById("app");
 
 let signedIn = new AbortController();

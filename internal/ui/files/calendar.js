@@ -97,7 +97,7 @@ function draw(at, own, parts, read) {
       complain(problem);
       if (at.signal.aborted || reading !== own.reading) return;
       Object.assign(own, { focus, date, from, page });
-      draw(at, own, parts, read); // or the choice of prizes shows what could not be read
+      draw(at, own, parts, read); // otherwise the choice of prizes would show the one that could not be read
     });
     (parts.moves.querySelector(`[data-move="${move}"]`) ?? parts.place.querySelector("[tabindex='0']"))?.focus();
   };
@@ -152,7 +152,7 @@ function tableOf(at, own, grid, go, read) {
     h("tbody", { role: "rowgroup" }, rows, totals));
 }
 
-/** Units that are planned, those that are done and those that were not possible, in words; none is what stands for nothing. */
+/** The numbers of units that are planned, done and not possible, in words; none is the text for no units. */
 function figures({ planned, done, failed }, none = "–") {
   const isOver = planned === 0 && (done !== 0 || failed !== 0);
   return [!isOver && (planned === 0 ? none : count(planned)), done !== 0 && t("calendar.done", { n: done }), failed !== 0 && t("calendar.failed", { n: failed })].filter(Boolean).join(" + ");

@@ -15,8 +15,8 @@ import { clockOf, dayOf, dayWords, instantsOf, instantWords } from "./zone.js";
 const shownMax = 100, openMax = 1_000_000, unitsMax = 1_000_000_000_000, ahead = 300_000;
 
 /**
- * Reads what a dialog shows. Until then its button is disabled, and other buttons of the
- * calendar open nothing: for them it returns null.
+ * Reads what a dialog shows. Meanwhile its button is disabled, and the calendar's other
+ * buttons open no dialog: for them, readFor returns null.
  */
 async function readFor(own, button, read) {
   if (own.isOpening) return null;
@@ -25,7 +25,7 @@ async function readFor(own, button, read) {
     return await read();
   } finally {
     own.isOpening = button.disabled = false;
-    button.focus(); // a disabled button has lost it, and the dialog returns it to where it was
+    button.focus(); // a disabled button loses the focus; the dialog, when closed, returns the focus to the element that had it
   }
 }
 
@@ -115,11 +115,11 @@ async function save(at, own, { items, lists, additions }) {
   return Object.entries(done).filter(([, n]) => n > 0).map(([what, n]) => t(`calendarcell.did-${what}`, { n })).join(", ") || t("calendarcell.nothing");
 }
 
-/** Plans an item again with another amount. The old item is removed first, so that never both are carried out. */
+/** Plans an item again with another amount. The old item is removed first, so that at most one of the two is carried out. */
 async function change(at, item, delta) {
   await send("DELETE", `${agendaPath(at)}/${part(item.item)}`);
   if (delta === 0) return;
-  const reason = item.reason.trim() ? item.reason : t("calendarfill.aReason"); // release 0.1.0 stored reasons of only blanks, which are refused now
+  const reason = item.reason.trim() ? item.reason : t("calendarfill.aReason"); // release 0.1.0 stored reasons that consist of blanks, which are refused now
   const plan = (n) => once(newKey(), "POST", agendaPath(at), { body: JSON.stringify({ at: item.at, prize: item.prize, delta: n, reason }) });
   try {
     await plan(delta);
@@ -145,7 +145,7 @@ export function addByHand(at, own, read) {
   });
 }
 
-/** Removes everything of a day that is planned and not done, after a dialog has stated how much that is. grid is that of the day. */
+/** Removes everything of a day that is planned and not done, after a dialog has stated how much that is. grid is the grid of that day. */
 export async function removePlan(at, own, { day, grid, button }, read) {
   const cells = grid.rows.flatMap((row) => [...row.cells.values()]);
   const items = await readFor(own, button, () => readOpen(agendaPath(at), day, openMax, at.signal));

@@ -12,7 +12,7 @@ import { locale, nodes, t } from "./text.js";
 import { dateOf, dayWords, instantWords, zoned } from "./zone.js";
 
 const soon = 120_000; // units are not planned for earlier than this, in ms: the calls take their time
-const minute = 60_000, daysMax = 100; // of a file, that are shown
+const minute = 60_000, daysMax = 100; // daysMax is the maximum number of days in the preview of a file
 const weekdays = [1, 2, 3, 4, 5, 6, 0], hows = ["day", "hour", "daily", "anytime"];
 const weekdayName = new Intl.DateTimeFormat(locale, { timeZone: "UTC", weekday: "short" });
 const columns = ["at", "prize", "delta", "reason", "moment"];
@@ -120,7 +120,7 @@ async function undo(at, done, { status }) {
   return [left === 0 ? t("calendarfill.undone") : t("calendarfill.left", { left, of: done.length }), isUnknown && t("calendarfill.unknown")].filter(Boolean).join(" ");
 }
 
-/** Offers the seals of planned items as a file. They are shown only now. */
+/** Offers the seals of planned items as a file. They are shown only once. */
 export function showSeals(at, own, seals) {
   const names = ["prize", "units", "from", "to", "items", "version", "sha256", "salt"], n = seals.reduce((sum, seal) => sum + seal.items, 0);
   ask({
@@ -132,7 +132,7 @@ export function showSeals(at, own, seals) {
   });
 }
 
-/** What a file plans on each day, before it does. */
+/** What a file would plan on each day. */
 function shownFile(own, { items, encoding }) {
   const days = new Map();
   for (const { at, prize, units, moment } of items) {

@@ -30,7 +30,7 @@ export async function readRows(path, rows, signal) {
   return { sums, notes: found.flatMap(({ items }) => items.map(itemOf)).sort(inTime), hasAllNotes: found.every(({ isWhole }) => isWhole) };
 }
 
-/** Reads at most n items of a prize in a row, rather open ones. */
+/** Reads at most n items of a prize in a row. If there are more, open items take precedence. */
 export async function readPlace(path, prize, row, n, signal) {
   if (row.isHidden) return [];
   const [due, done] = await Promise.all(["due", "done"].map((name) => readPart(path, `part=${name}&prize=${part(prize)}&${within(row)}`, n, signal)));
@@ -118,5 +118,5 @@ function rowAt(rows, n, ms) {
   return undefined;
 }
 
-/** What the units of cells are worth that are planned or done, in cents, by the values of prizes. */
+/** The worth of the planned and done units of cells, in cents, by the values of prizes. */
 export const worthOf = (cells, prizes) => [...cells].reduce((total, [id, { planned, done }]) => total + cents(prizes.get(id)?.value ?? "0.00") * BigInt(planned + done), 0n);

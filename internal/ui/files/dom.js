@@ -128,7 +128,7 @@ export const fact = (name, value) => value && h("div", {}, h("dt", {}, name), h(
 /** A link to another site. That site does not learn from which page the link was followed. */
 export const outside = (address, words) => /^https:\/\//.test(address) && h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, words);
 
-/** What the service says in its own words, and what only those need who run it: folded. */
+/** A folded part, for the service's own words and for details that only operators need. */
 export const folded = (...content) => h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), ...content);
 
 /** A button. */

@@ -13,7 +13,7 @@ import { simulateDraft } from "./simulation.js";
 import { t } from "./text.js";
 import { browserZone, readDocument, readExactly } from "./words.js";
 
-const meansAfter = 700; // in ms: for how long nothing is typed before the service checks the rules
+const meansAfter = 700; // the service checks the rules when nothing was typed for this time, in ms
 const written = (document) => JSON.stringify(document, null, 2);
 
 /** The rules with which the dialog begins if a pool has none. */

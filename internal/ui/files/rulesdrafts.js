@@ -3,8 +3,8 @@
 import { self } from "./state.js";
 
 /**
- * A draft that is not sent yet, with the rules on which it is based. It survives the end
- * of the dialog and a reload, but not that of the tab.
+ * A draft that is not sent yet, with the rules on which it is based. It is kept when
+ * the dialog is closed and when the page is reloaded, but not when the tab is closed.
  */
 export function drafts(id) {
   const key = `draft:rules:${self.name}:${id}`; // a colleague who signs in in the same tab has separate drafts

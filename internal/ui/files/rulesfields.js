@@ -3,7 +3,7 @@
 import { button, field, h, say } from "./dom.js";
 import { t } from "./text.js";
 
-/** Shows a field only if is is true. Otherwise it is hidden and disabled. */
+/** Shows a field if "is" is true, otherwise hides and disables it. */
 export function shown(element, is) {
   element.hidden = !is;
   element.querySelectorAll("input, select, textarea").forEach((input) => { input.disabled = !is; });
@@ -42,8 +42,8 @@ export function choice({ label, words, first = "", changed, attributes = {}, isL
 }
 
 /**
- * The names by ids of the prizes for which is returns true. Prizes with the same name are
- * shown with their ids. none is the word for no prize.
+ * The names, by id, of the prizes for which the function "is" returns true. Prizes with
+ * the same name are shown with their ids. none is the word for no prize.
  */
 export function prizeWords(at, is = () => true, none = null) {
   const words = none === null ? {} : { "": none };

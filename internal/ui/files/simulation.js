@@ -9,8 +9,8 @@ import { money, perWords } from "./words.js";
 import { clockOf, dateOf, instantOf } from "./zone.js";
 
 const drawsMax = 1_000_000, usersMax = 300_000; // limits of the service
-const runsMax = 10, runsFor = 10_000; // the number of runs of one simulation, and for how long further ones begin, in ms
-const spare = 5; // draws are of random users: with so many times the necessary number of users, limits seldom refuse a draw
+const runsMax = 10, runsFor = 10_000; // the maximum number of runs of one simulation, and the time after which no further run begins, in ms
+const spare = 5; // users draw at random: with spare times as many users as necessary, limits seldom refuse a draw
 const day = 86_400_000;
 
 /** Begin and end of the campaign according to the planned states; without them a day from now on. */

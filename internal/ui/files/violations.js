@@ -3,10 +3,10 @@
 import { folded, h } from "./dom.js";
 import { isText, t } from "./text.js";
 
-/** What it means that a rule of the audit is broken, in words. */
+/** What a broken rule of the audit means, in words. */
 export const brokenRule = (rule) => t(isText(`violations.rule-${rule}`) ? `violations.rule-${rule}` : "violations.other");
 
-/** The rule of a text such as "over-issued: prize …", as a report has it. */
+/** The rule at the beginning of a report's text, such as "over-issued: prize …". */
 export const ruleOf = (first) => first.split(":")[0];
 
 /** A list of violations, those of one rule together. */

@@ -41,10 +41,10 @@ export function readChance(text) {
   return a === null || b === null || b === 0n || a > b || b > denominatorMax ? null : { a, b };
 }
 
-/** Makes t format a whole number of a document with thousands separators, which not every field would accept. */
+/** Makes t format a whole number of a document with thousands separators. Not every field would accept these. */
 export const grouped = (n) => (/^\d{1,15}$/.test(n) ? Number(n) : n);
 
-/** A fraction of a document in words that readChance accepts. For sentences, written formats its numbers. */
+/** A fraction of a document in words that readChance accepts. For sentences, written is the function that formats the numbers. */
 export const chanceWords = (fraction, written = (n) => n) => fraction.replace(/^(.*)\/(.*)$/, (_, a, b) => t("words.chance", { a: written(a), b: written(b) }));
 
 const percents = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4, useGrouping: false }); // never in the form 1e-7
@@ -55,7 +55,7 @@ export function percent(fraction) {
   return Number((BigInt(above) * 10n ** 12n) / BigInt(below)) / 1e10;
 }
 
-/** A percentage in words, as exactly as one reads it. */
+/** A percentage in words, as exactly as people read it. */
 export const percentWords = (n) => t("words.percent", { n: percents.format(n) });
 
 /** A share of a whole, in lowest terms, in words. */
