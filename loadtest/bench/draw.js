@@ -1,15 +1,15 @@
 // Draws from a service by k6: k6 run -e NAME=VALUE … draw.js
 //
 //   RATE=N          draws that are due in a second, whether or not others are answered (open
-//                   model); 0: each of VUS callers sends a draw when its last one is answered
-//                   (closed model)
+//                   model). With 0, each of VUS callers sends a draw when its last one is
+//                   answered (closed model)
 //   VUS=N           callers; in the open model a draw that is due when all of them wait is
 //                   not sent, and counts as dropped
 //   SECONDS=N       length of the run; latencies of its first second do not count
 //   POOL, BASE_URL, DRAW_TOKEN
 //
-// In the open model a latency begins when the draw was due, so that it contains what k6 was
-// late. The last line printed is the result as JSON, as draw.lua prints it.
+// In the open model a latency begins when the draw was due, so it contains the delay with
+// which k6 sent the draw. The last printed line is the result as JSON, as in draw.lua.
 import http from 'k6/http';
 import exec from 'k6/execution';
 import { Counter, Trend } from 'k6/metrics';
@@ -19,7 +19,7 @@ const rate = number('RATE', 0);
 const seconds = number('SECONDS', 2, 2);
 const vus = number('VUS', 256, 1);
 const body = JSON.stringify({ pool: text('POOL', 'bench'), user: 'user-12345', count: 1 });
-const counted = 1000; // milliseconds after which latencies count: all callers are connected
+const counted = 1000; // milliseconds after which latencies count, because by then all callers are connected
 const latency = new Trend('latency', true);
 const refused = new Counter('refused');
 

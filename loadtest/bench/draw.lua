@@ -1,18 +1,18 @@
 -- Draws from a service: wrk -s draw.lua URL -- NAME=VALUE …
 --
 --   pool=ID         the pool, default bench
---   pools=N         a pool at random of ID-1 to ID-N instead
+--   pools=N         instead, a random pool from ID-1 to ID-N
 --   count=N         units per draw, default 1
 --   keys=random     a random Idempotency-Key (UUIDv4) on every request
---   keys=ordered    one that rises with time (UUIDv7)
+--   keys=ordered    an Idempotency-Key that rises with time (UUIDv7)
 --   users=new       a new user on every request
---   users=N         a user at random of N
+--   users=N         a random user, one of N
 --   seed=N          seed of keys and pools; no two runs may share one
 --   token=TOKEN     bearer token
 --   also=PORT,PORT  further instances: thread n talks to the n-th port
 --
--- Where every request is the same, wrk sends one that is built once. The last
--- line printed is the result as JSON, times in microseconds.
+-- If all requests are the same, the request is built only once. The last printed
+-- line is the result as JSON, with times in microseconds.
 
 local threads = {}
 

@@ -1,23 +1,23 @@
 // Campaign: limits of users, losing draws, and closing under load.
 //
-// Every user asks for four times what the rules let him draw, all at the same
-// moment and at all instances. In the middle the pool is paused and opened
-// again, near the end it is closed while others still draw. The end is the
-// service's audit, and a fold of its log by this script: each user has exactly
-// what the limit allows, at most so many wins, and no award lies between a
-// closing and an opening.
+// Every user requests four times as many draws as the rules allow, all at the
+// same moment and from all instances. In the middle, the pool is paused and
+// opened again. Near the end, it is closed while other users still draw.
+// Finally the script compares the service's audit with the log: each user has
+// exactly as many draws as the limit allows, and at most WINS_MAX wins. The log
+// has no award while the pool was not open.
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 import * as lib from './lib.js';
 
 const pool = lib.pool('campaign', '5,50,2000');
-const max = lib.number('MAX', 3, 1); // draws of a user
-const winsMax = lib.number('WINS_MAX', 2, 1); // wins of a user
+const max = lib.number('MAX', 3, 1); // maximum number of draws of a user
+const winsMax = lib.number('WINS_MAX', 2, 1); // maximum number of wins of a user
 const users = lib.number('USERS', 150, 1);
-const late = lib.number('LATE', 200); // draws of others while the pool closes
+const late = lib.number('LATE', 200); // number of draws by other users, in the middle of which the pool is closed
 const vus = lib.number('VUS', 40, 1);
 
-const times = 4; // as often as max is asked for
+const times = 4; // each user requests this multiple of max draws
 const each = max * times;
 const asked = users * each;
 const blank = 'none';
@@ -45,7 +45,7 @@ export function setup() {
 
 function iteration(data) {
   const i = exec.scenario.iterationInTest;
-  const open = lib.gate !== 'limits'; // else a program that has no states
+  const open = lib.gate !== 'limits'; // otherwise the program has no states of pools
   if (open && i === Math.floor(asked / 2)) {
     lib.state(data.pool, 'paused');
     sleep(0.5);
@@ -55,7 +55,8 @@ function iteration(data) {
     lib.usedUp(data.pool, users * max, isCounted);
     lib.state(data.pool, 'closed');
   }
-  // Draws of one user follow each other, so that they meet.
+  // The draws of one user are adjacent iterations, so that they run at the same
+  // time.
   const user = i < asked ? `user-${Math.floor(i / each)}` : `late-${i}`;
   const d = { pool: data.pool, user, count: 1, key: lib.newKey() };
   let answer = lib.draw(d);

@@ -1,17 +1,18 @@
-// Evening: a committed pool from the first draws to the close, with a peak, a
-// failover and a rollout on the way.
+// Evening: a committed pool from the first draws until it is closed, with a
+// peak, a failover and a rollout in between.
 //
 // Draws arrive at a fixed rate whether or not the service keeps up. When the
-// steps failover and rollout begin, the script calls HOOKS, which makes it
-// happen. The stock lasts until the step restock: the pool sells out there,
-// gets more units, and closes under load with units left. Each settled draw is
-// a sample of the metric "settled", whose metadata is what was answered.
+// steps failover and rollout begin, the script calls HOOKS, which carries the
+// step out. The stock lasts until the step restock: there the pool sells out
+// and gets more units. It is closed under load while units are left. Each
+// settled draw is a sample of the metric "settled"; the metadata of the sample
+// is the answer.
 import exec from 'k6/execution';
 import http from 'k6/http';
 import { Trend } from 'k6/metrics';
 import * as lib from './lib.js';
 
-const rate = lib.number('RATE', 1000, 1); // draws a second, except in the peak
+const rate = lib.number('RATE', 1000, 1); // draws per second, except in the peak
 const peak = lib.number('PEAK_RATE', 5000, 1);
 const hooks = lib.text('HOOKS', ''); // POST HOOKS/STEP answers when the step's command has ended
 const vusMax = lib.number('VUS_MAX', 5000, 1);
@@ -29,7 +30,7 @@ for (const s of steps) {
 const step = (name) => steps.find((s) => s.name === name);
 const three = 10; // one draw in ten asks for three units
 const units = (draws) => Math.ceil((draws * (three + 2)) / three);
-const restock = units(step('restock').draws + step('close').draws); // more than is asked for from then on
+const restock = units(step('restock').draws + step('close').draws); // more units than are requested from then on
 const stock = units(steps.slice(0, 4).reduce((n, s) => n + s.draws, 0) + step('restock').draws / 3);
 const rare = [1000, 100, 10].map((n) => Math.ceil(stock / n));
 const pool = lib.pool('evening', [...rare, stock - rare.reduce((a, b) => a + b)].join());
@@ -67,7 +68,7 @@ function iteration(data) {
   const d = { pool: data.pool, user: `user-${Math.floor(Math.random() * users)}`, count: i % three === 0 ? 3 : 1, key: lib.newKey() };
   const begun = Date.now();
   const answer = lib.draw(d);
-  const closing = exec.scenario.name === 'close' || exec.scenario.name === 'restock'; // a late retry of it
+  const closing = exec.scenario.name === 'close' || exec.scenario.name === 'restock'; // also restock, because its last retries may come after the close
   if (answer.code === 'pool-not-open' && closing) lib.count('refused');
   else lib.tally(d, answer);
   const awards = answer.outcome === 'won' ? answer.body.awards.map((a) => `${a.version}.${a.unit}.${a.prize}`).join(';') : '';

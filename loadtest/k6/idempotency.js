@@ -1,17 +1,17 @@
 // Idempotency: one key from many users at once.
 //
-// Each key is sent by several users, several times each, at the same moment
-// and to all instances. One user wins; all answers to that user are equal and
-// only one of them is not a replay; everybody else, and the winner with
-// another count, gets 422 that the key is taken.
+// Several users send each key, each of them several times, at the same moment
+// and to all instances. One user wins. All answers to that user are equal, and
+// all except one are replays. All other users get 422, because the key is
+// taken, and so does the winner with another count.
 import exec from 'k6/execution';
 import * as lib from './lib.js';
 
 const pool = lib.pool('idempotency', '1000,9000,90000');
 const keys = lib.number('KEYS', 200, 1);
-const vus = lib.number('VUS', 5, 1); // keys under way at once
+const vus = lib.number('VUS', 5, 1); // number of keys that are sent at the same time
 const users = lib.number('USERS', 5, 2);
-const each = lib.number('EACH', 4, 1); // times that each user sends the key
+const each = lib.number('EACH', 4, 1); // how often each user sends the key
 
 export const options = Object.assign({}, lib.settings, {
   batch: users * each,
@@ -44,7 +44,8 @@ function iteration(data) {
   judge(other, lib.draw(other), '', answers[first]);
 }
 
-// judge: the winner's answers are one draw, all others are refused.
+// judge checks that the winner's answers are one draw, and that all others are
+// refused.
 function judge(d, answer, winner, truth) {
   if (d.user !== winner) {
     if (answer.status === 422 && answer.code === 'idempotency-key-reused') lib.count('refused');

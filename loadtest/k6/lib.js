@@ -1,6 +1,7 @@
-// The one module that the scripts import. A script fails by a threshold (k6's
-// exit code 99) or, where going on makes no sense, by stop() with one line
-// (exit code 108); its report is green only when the closing account was made.
+// The only module that the scripts import. A script fails because a threshold
+// is crossed (k6's exit code 99). If it makes no sense to continue, it fails by
+// stop(), with one line (exit code 108). Its report has a result only if the
+// final count was made.
 export * from './lib/options.js';
 export * from './lib/counts.js';
 export * from './lib/requests.js';

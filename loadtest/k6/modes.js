@@ -1,5 +1,6 @@
-// Modes: the pool's lock mode is switched, and its stock moved up and down,
-// while draws run. At the end the rest is drawn: issued is exactly stocked.
+// Modes: the pool's lock mode changes, and its stock increases and decreases,
+// while draws run. At the end the remaining units are drawn: exactly the
+// stocked units are issued.
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 import * as lib from './lib.js';
@@ -8,8 +9,8 @@ const pool = lib.pool('modes', '10,90,900,9000');
 const seconds = lib.number('SECONDS', 30, 5);
 const vus = lib.number('VUS', 30, 1);
 const modes = lib.text('MODES', 'for-update,optimistic,external').split(',');
-const every = lib.number('EVERY_MS', 250, 10); // between two acts of the operator
-const step = lib.number('STEP', 50, 2); // units put in at each act; half of them is taken out again
+const every = lib.number('EVERY_MS', 250, 10); // time between two acts of the operator
+const step = lib.number('STEP', 50, 2); // units added in each act; half of them are withdrawn again
 
 export const options = Object.assign({}, lib.settings, {
   scenarios: {
@@ -29,12 +30,12 @@ function drawOnce(data) {
   const d = { pool: data.pool, user: `user-${exec.vu.idInTest}`, count: 1 + (exec.vu.iterationInScenario % 3), key: lib.newKey() };
   const answer = lib.draw(d);
   lib.tally(d, answer);
-  if (answer.outcome === 'sold-out') sleep(0.05); // the operator will put something in
+  if (answer.outcome === 'sold-out') sleep(0.05); // the operator will add units
 }
 
 function operate(data) {
   const until = Date.now() + 1000 * (seconds - 1);
-  for (let i = 0; i < modes.length || Date.now() < until; i += 1) { // a slow machine is given the time for each mode
+  for (let i = 0; i < modes.length || Date.now() < until; i += 1) { // even a slow machine uses each mode
     const mode = i % (modes.length + 1) === modes.length ? null : modes[i % (modes.length + 1)];
     const r = lib.admin('PATCH', `/admin/pools/${data.pool}`, { mode });
     if (r.status < 200 || r.status > 299) lib.unexpected(`mode ${mode}: ${r.status} ${r.body}`);
@@ -46,8 +47,8 @@ function operate(data) {
   }
 }
 
-// withdraw takes units out; where they are issued already it is refused, and
-// nothing has changed.
+// withdraw withdraws units. If they are already issued, the withdrawal is
+// refused, and nothing changes.
 function withdraw(poolID, prizeID, delta, key) {
   const r = lib.move(poolID, prizeID, delta, key);
   if (lib.codeOf(r) === 'stock-below-issued') lib.count('withdrawals_refused');
@@ -60,7 +61,7 @@ export function teardown(data) {
   lib.account(data.pool);
 }
 
-// drain draws the rest, in ever smaller draws.
+// drain draws the remaining units, in ever smaller draws.
 function drain(poolID) {
   for (let size = 100; size >= 1; size = Math.floor(size / 4)) {
     for (let some = true; some;) {

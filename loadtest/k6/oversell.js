@@ -1,10 +1,12 @@
-// Oversell: issued never exceeds stock, and ends exactly at it.
+// Oversell: the number of issued units never exceeds the stock, and finally
+// equals it.
 //
-// A fresh pool of mixed prizes is asked for twice its stock, in draws of one
-// and of ten, then ten times more after it is empty. A part of the draws is
-// sent again with the same key, half of those at the same moment. Stock is
-// added while the pool sells and once more after it was empty. The end is the
-// service's audit and an independent count of its award log.
+// Callers request twice the stock of a new pool of several prizes, in draws of
+// one unit and of ten units. When the pool is empty, they request ten times its
+// stock. Some draws are sent twice with the same key, half of these at the same
+// moment. Stock is added while the pool sells, and again when it is empty.
+// Finally the script compares the service's audit with an independent count of
+// the award log.
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 import * as lib from './lib.js';
@@ -12,13 +14,13 @@ import * as lib from './lib.js';
 const pool = lib.pool('oversell', '1,9,90,900');
 const restock = lib.number('RESTOCK', 100, 1); // units added in the middle, and again at the end
 const vus = lib.number('VUS', 50, 1);
-const after = lib.number('AFTER', 10); // times the stock that is asked for after the pool is empty
+const after = lib.number('AFTER', 10); // the multiple of the stock that is requested when the pool is empty
 const resend = lib.number('RESEND_PERCENT', 5);
 const minutes = lib.number('MINUTES_MAX', 10, 1);
 
 const stock = pool.prizes.reduce((n, p) => n + p.stock, restock);
-const tenth = 11; // one request in eleven asks for ten: as many units in tens as in ones
-const selling = Math.ceil((stock * tenth) / (tenth - 1)) + 1; // requests that ask for twice the stock, singles alone for all of it
+const tenth = 11; // one request in eleven is for ten units, so draws of ten and draws of one request equally many units
+const selling = Math.ceil((stock * tenth) / (tenth - 1)) + 1; // number of requests for twice the stock; the draws of one unit request all of it
 const asked = selling + Math.ceil((after * selling) / 2);
 
 export const options = Object.assign({}, lib.settings, {
@@ -50,8 +52,9 @@ function iteration(data) {
 
 const largest = () => pool.prizes.reduce((a, b) => (b.stock > a.stock ? b : a)).id;
 
-// agree compares two answers to one key. Sold out is not recorded, so after a
-// restock the same key may win; but a win is known from then on.
+// agree compares two answers to one key. The answer "sold out" is not recorded,
+// so after a restock the same key may win. A win is recorded, and every later
+// answer must repeat it.
 function agree(d, [a, b]) {
   const [one, two] = a.outcome === 'won' ? [a, b] : [b, a];
   if (one.outcome !== 'won') return one;
@@ -63,8 +66,8 @@ function agree(d, [a, b]) {
 }
 
 export function teardown(data) {
-  // The pool is empty. What is put in now must be given out, all of it: a
-  // service may cache "sold out" for one second, not longer.
+  // The pool is empty. All units that are added now must be issued: a service
+  // may cache "sold out" for at most one second.
   lib.restock(data.pool, largest(), restock, `${data.pool}-restock-2`);
   sleep(1.2);
   for (let i = 0; i < 4 * restock; i += 20) {

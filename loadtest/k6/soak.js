@@ -1,19 +1,20 @@
-// Soak: a steady rate for as long as you like; memory, goroutines and open
-// files (which are connections) stay flat, read from each instance's /metrics.
+// Soak: draws at a constant rate for any length of time. The script reads the
+// memory, goroutines and open files (which are connections) of each instance
+// from /metrics. These must not grow.
 import exec from 'k6/execution';
 import { Gauge } from 'k6/metrics';
 import { sleep } from 'k6';
 import * as lib from './lib.js';
 
 const pool = lib.pool('soak', '100000,900000,9000000');
-const rate = lib.number('RATE', 200, 1); // draws a second
+const rate = lib.number('RATE', 200, 1); // draws per second
 const seconds = lib.number('SECONDS', 600, 8);
 const vusMax = lib.number('VUS_MAX', 500, 1);
 const every = lib.number('EVERY', 2, 1); // seconds between two readings
-const growthMax = lib.number('GROWTH_PERCENT', 20, 1); // growth from the second quarter of the run to the last that is flat
+const growthMax = lib.number('GROWTH_PERCENT', 20, 1); // maximum growth in percent from the second quarter of the run to the last
 const dropped = lib.number('DROPPED_PERCENT', 1); // arrivals that k6 may be too late to send
 const watched = {
-  // what is read, and how much of it is no news even if it doubles
+  // the metric, and the growth that is always allowed
   memory: ['process_resident_memory_bytes', 32 * 1024 * 1024],
   goroutines: ['go_goroutines', 100],
   open_files: ['process_open_fds', 50],
@@ -43,12 +44,12 @@ function drawOnce(data) {
   lib.tally(d, lib.draw(d));
 }
 
-// watch reads each instance until the draws end and compares two quarters of
-// the run. The first quarter is warming up.
+// watchAll reads each instance until the draws end, and compares two quarters
+// of the run. The first quarter is the warm-up.
 function watchAll() {
   const seen = lib.bases.map(() => []);
   const until = Date.now() + 1000 * (seconds - 1);
-  while (Date.now() < until || seen[0].length < 4) { // four are quarters, on a slow machine too
+  while (Date.now() < until || seen[0].length < 4) { // quarters need at least four readings, even on a slow machine
     lib.bases.forEach((at, k) => seen[k].push(reading(at)));
     sleep(every);
   }
@@ -69,8 +70,8 @@ function reading(at) {
   return out;
 }
 
-// grown is the growth in percent from the second quarter to the last, 0 where
-// it is within the slack.
+// grown returns the growth in percent from the second quarter to the last, 0 if
+// the growth is within the slack.
 function grown(list, slack) {
   const quarter = Math.floor(list.length / 4);
   const mean = (part) => part.reduce((n, x) => n + x, 0) / part.length;

@@ -1,18 +1,19 @@
-// Spike: the arrival rate jumps ten-fold and falls back.
+// Spike: the arrival rate rises to ten times its value, and falls back.
 //
 // Draws arrive at a fixed rate whether or not the service keeps up. A busy
-// service answers 503 with Retry-After and the draw comes again with its key;
-// it never answers "sold out", for the pool holds more than all draws ask.
+// service answers 503 with Retry-After, and the draw is retried with its key.
+// The service must never answer "sold out", because the pool has more units
+// than all draws request.
 import exec from 'k6/execution';
 import * as lib from './lib.js';
 
 const pool = lib.pool('spike', '10000,90000,900000');
-const rate = lib.number('RATE', 100, 1); // draws a second before and after
-const times = lib.number('TIMES', 10, 1); // how much higher the spike is
-const calm = lib.number('CALM', 10, 1); // seconds before, and again after
-const peak = lib.number('PEAK', 10, 1); // seconds of the spike
+const rate = lib.number('RATE', 100, 1); // draws per second before and after the spike
+const times = lib.number('TIMES', 10, 1); // the rate of the spike divided by the rate before it
+const calm = lib.number('CALM', 10, 1); // seconds before the spike, and the same after it
+const peak = lib.number('PEAK', 10, 1); // length of the spike in seconds
 const vusMax = lib.number('VUS_MAX', 1000, 1);
-const p99 = lib.number('P99_MS', 2000, 1); // longest 99th percentile in each phase
+const p99 = lib.number('P99_MS', 2000, 1); // maximum 99th percentile in each phase
 const dropped = lib.number('DROPPED_PERCENT', 1); // arrivals that k6 may be too late to send
 
 const phase = (r, startTime, seconds) => ({

@@ -1,5 +1,5 @@
-// The closing account: what the service says of itself (the audit) beside what
-// its log says when somebody else counts.
+// The final count: compares the service's audit with an independent count of
+// its log.
 import { admin } from './requests.js';
 import { awarded, count, oddsZ, stocked } from './counts.js';
 import { stop } from './options.js';
@@ -35,7 +35,8 @@ function movesOf(pool) {
   }
 }
 
-// account reads everything, counts, and feeds the thresholds.
+// account reads the audit and the logs, counts, and sets the metrics of the
+// thresholds.
 export function account(pool) {
   const audit = read(`/admin/pools/${pool}/audit`).json();
   const awards = awardsOf(pool);
@@ -68,11 +69,12 @@ export function tallyBy(list, key) {
   return n;
 }
 
-// lookupsMax bounds the questions after changes: a pool has few.
+// lookupsMax is the maximum number of lookups of changes. A pool has few
+// changes.
 const lookupsMax = 100;
 
-// changesAt returns those of the versions that the log says are changes. A
-// program without such a log has none.
+// changesAt returns the versions that belong to changes in the log. A program
+// without such a log has no changes.
 function changesAt(pool, versions) {
   return versions.slice(0, lookupsMax).filter((v) => {
     const r = admin('GET', `/admin/pools/${pool}/log?after=${v - 1}&limit=1`);
@@ -81,8 +83,8 @@ function changesAt(pool, versions) {
   });
 }
 
-// versions: awards, moves and changes together number the pool's history
-// 1, 2, 3 ….
+// versions checks that awards, moves and changes together have the versions 1,
+// 2, 3 ….
 function versions(pool, audit, awards, moves) {
   const all = awards.concat(moves).map((x) => x.version);
   const known = new Set(all);
@@ -98,8 +100,8 @@ function versions(pool, audit, awards, moves) {
   count('audit_disagrees', audit.version === last ? 0 : 1);
 }
 
-// draws: the awards of one key belong to one user and are numbered 1, 2, 3 …,
-// and no unit of a prize is there twice.
+// draws checks that the awards of one key belong to one user and are numbered
+// 1, 2, 3 …, and that no unit of a prize occurs twice.
 export function draws(awards) {
   const next = {};
   const owner = {};
@@ -115,11 +117,12 @@ export function draws(awards) {
   count('draw_doubles', doubles);
 }
 
-// odds tells whether rare prizes won as often as the law says. Walking through
-// the log, each award should be a rare one with the chance that the stock of
-// that moment gives; the sum of surprises, divided by its standard deviation,
-// stays within a few units (beyond 6: once in ten million runs). Rare are all
-// prizes but the most numerous. 0 where there is too little to tell.
+// odds measures whether rare prizes won as often as the law of a draw requires.
+// At each award of the log, the stock at that moment gives the chance of a rare
+// prize. odds sums up the differences between the results and these chances,
+// and returns the sum divided by its standard deviation. By chance, that
+// exceeds 6 in fewer than one of ten million runs. All prizes except the one
+// with the largest stock are rare. odds returns 0 if there are too few awards.
 function odds(audit, awards, moves) {
   const left = {};
   for (const p of audit.prizes) left[p.prize] = p.stocked;

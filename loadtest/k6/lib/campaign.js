@@ -1,4 +1,4 @@
-// What campaigns need: rules, states, and the account of the whole log.
+// The parts for campaigns: rules, states, and a count of the whole log.
 import { sleep } from 'k6';
 import { admin } from './requests.js';
 import { awarded, count, stocked, unexpected } from './counts.js';
@@ -22,8 +22,8 @@ export function state(poolID, to) {
 // isClosed reports whether a pool has ended.
 export const isClosed = (poolID) => read(`/admin/pools/${poolID}`).json('state') === 'closed';
 
-// usedUp waits until the counted users have drawn as often as they may: one whose
-// draw is late may draw before the pool closes, on a slow machine too.
+// usedUp waits until the counted users have drawn as often as they may. So a
+// late draw is made before the pool is closed, even on a slow machine.
 export function usedUp(poolID, draws, isCounted) {
   const until = Date.now() + 1000 * patience;
   const left = () => draws - awardsOf(poolID).filter((a) => isCounted(a.user)).length;
@@ -31,14 +31,15 @@ export function usedUp(poolID, draws, isCounted) {
   if (left() > 0) unexpected(`${left()} draws of counted users are missing`);
 }
 
-// logOf reads the whole log. The textbook programs have awards alone.
+// logOf reads the whole log. The log of a textbook program has only awards.
 function logOf(poolID) {
   if (gate === 'limits') return awardsOf(poolID).map((a) => Object.assign({ kind: 'award', win: true }, a));
   const body = read(`/admin/pools/${poolID}/log`, { Accept: 'application/x-ndjson' }).body;
   return body.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
 }
 
-// campaignAccount folds the log, by rules that it knows from the script alone.
+// campaignAccount checks the log against the rules, which it has only from the
+// script.
 export function campaignAccount(poolID, { max, winsMax, blank, isCounted }) {
   const audit = read(`/admin/pools/${poolID}/audit`).json();
   const log = logOf(poolID);
@@ -67,8 +68,8 @@ export function campaignAccount(poolID, { max, winsMax, blank, isCounted }) {
   count('audits');
 }
 
-// history: versions are 1, 2, 3 …, times never fall, and nothing is awarded
-// between a closing and an opening.
+// history checks that versions are 1, 2, 3 …, that times never decrease, and
+// that the log has no award while the pool was not open.
 function history(audit, log) {
   let [isOpen, last, at] = [true, 0, ''];
   const states = [];

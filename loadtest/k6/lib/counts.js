@@ -1,4 +1,4 @@
-// What is counted. Every figure of a report and every threshold is one of these.
+// The metrics. Each figure of a report and each threshold uses one of them.
 import { Counter, Gauge, Trend } from 'k6/metrics';
 import { gate } from './options.js';
 
@@ -14,11 +14,11 @@ export const stocked = new Gauge('stocked');
 export const awarded = new Gauge('awarded');
 export const oddsZ = new Gauge('odds_z');
 
-// count adds to a counter of the list above.
+// count adds n to a counter of the list above.
 export const count = (name, n = 1, tags = {}) => counters[name].add(n, tags);
 
-// whole makes an iteration that is noticed when it does not come to its end:
-// a run that was stopped has no result.
+// whole wraps an iteration so that an unfinished iteration is noticed: a run
+// that was stopped has no result.
 export const whole = (iteration) => (data) => {
   count('unfinished');
   iteration(data);
@@ -27,7 +27,8 @@ export const whole = (iteration) => (data) => {
 
 const shouted = {};
 
-// wrong counts something that must not be, and prints the first of each VU.
+// wrong counts something that must not happen, and each VU prints its first
+// case.
 function wrong(name, what) {
   count(name);
   if (!shouted[name]) console.error(`${name}: ${what}`);
@@ -37,20 +38,20 @@ function wrong(name, what) {
 // unexpected counts an answer that the contract does not allow here.
 export const unexpected = (what) => wrong('unexpected', what);
 
-// differs counts two answers to one key that do not tell of one draw.
+// differs counts two answers to one key that do not describe the same draw.
 export const differs = (a, b) => wrong('replay_mismatch', `${JSON.stringify(a.body || a)} and ${JSON.stringify(b.body || b)}`);
 
 
-// exactly is the threshold of a counter that has one right value.
+// exactly is the threshold of a counter that has only one right value.
 const exactly = (n) => [`count==${n}`];
 
-// fewDropped allows k6 some arrivals in a hundred that it was too late to send:
-// beyond that the load was not the one that the report speaks of. What is sent
-// is judged in full.
+// fewDropped is the threshold for the arrivals that k6 was too late to send: a
+// few percent are allowed. With more, the load was not the one that the report
+// states. All draws that were sent are judged.
 export const fewDropped = (arrivals, percent) => [`count<=${Math.ceil((arrivals * percent) / 100)}`];
 
-// thresholds are those of every script. The tagged ones make k6 keep figures
-// per prize, which the report prints.
+// thresholds returns the thresholds of every script. The thresholds with a tag
+// make k6 keep figures for each prize, which the report prints.
 export function thresholds(prizes, extra = {}) {
   const all = { over_issued: exactly(0), audits: exactly(1), unfinished: exactly(0) };
   if (gate === 'odds') all.odds_z = ['value<6'];

@@ -54,7 +54,8 @@ function verdict(crossed, prizes) {
   return [...over, 'FAILED:', ...crossed.map((line) => `  ${line}`)];
 }
 
-// report makes the handleSummary of a script; more gives it lines of its own.
+// report returns the handleSummary of a script; more returns further lines for
+// it.
 export function report(title, more = () => []) {
   return (data) => {
     const finished = value(data, 'audits', 'count') === 1 && value(data, 'unfinished', 'count') === 0;
@@ -68,7 +69,7 @@ export function report(title, more = () => []) {
   };
 }
 
-// figure reads one value of a metric, for the lines of a script's own.
+// figure reads one value of a metric, for a script's further lines.
 export const figure = value;
 
 function facts(title, data, prizes, crossed) {

@@ -1,4 +1,4 @@
-// Requests that settle: a draw is retried with the same key, until its
+// Requests that are retried: a draw is retried with the same key until its
 // outcome is known.
 import http from 'k6/http';
 import { hexEncode, randomBytes } from 'k6/crypto';
@@ -7,11 +7,12 @@ import { sleep } from 'k6';
 import { adminToken, admins, bases, byPath, drawToken, given, patience, silenceMax, stop } from './options.js';
 import { count, latency, unexpected } from './counts.js';
 
-http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 })); // judged here, by code
+http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 })); // the scripts judge every status themselves
 
 let turn = 0;
 
-// base is the next instance, in the script's own round robin.
+// base returns the next instance; each VU goes through the instances round
+// robin.
 export function base(of = bases) {
   turn += 1;
   return of[(exec.vu.idInTest + turn) % of.length];
@@ -22,9 +23,9 @@ function params(token, headers = {}) {
   return { headers: Object.assign({ 'Content-Type': 'application/json' }, auth, headers), timeout: '60s' };
 }
 
-// ask sends a request that is not a draw and returns the answer, or ends the
-// run: where nothing answers, and where the token is refused. instance is
-// one, null for the next that answers.
+// ask sends a request that is not a draw and returns the answer. It ends the
+// run if no instance answers or if the token is refused. instance is the
+// address to use; null means the next one that answers.
 function ask(token, method, instance, path, body = null, headers = {}) {
   const [name, value] = token;
   const until = Date.now() + 1000 * silenceMax;
@@ -42,12 +43,12 @@ function ask(token, method, instance, path, body = null, headers = {}) {
   }
 }
 
-// admin asks an instance as its operator.
+// admin makes an operator's call to an instance.
 export const admin = (method, path, body, headers, instance = null) => ask(['ADMIN_TOKEN', adminToken], method, instance, path, body, headers);
 
 const reason = (e) => String(e.message || e).replace(/^(GoError: )?(Get|Post|Patch) "[^"]*": /, '');
 
-// codeOf is the problem's code in an answer, '' where there is none.
+// codeOf returns the code of an answer that is a problem, '' for other answers.
 export function codeOf(r) {
   try {
     return r.json('code') || '';
@@ -56,7 +57,8 @@ export function codeOf(r) {
   }
 }
 
-// open checks the instances and both tokens and makes the pool; more are further members of it.
+// open checks the instances and both tokens, and creates the pool; more are
+// further members of the pool.
 export function open(p, more = {}) {
   console.log(`options: ${given.join(' ')}`);
   for (const at of admins) {
@@ -74,18 +76,19 @@ export function open(p, more = {}) {
   return { pool: p.id };
 }
 
-// move changes a prize's stock, once, whatever happens to the request.
+// move changes a prize's stock once, even if the request is retried.
 export function move(poolID, prizeID, delta, key) {
   return admin('POST', `/admin/pools/${poolID}/prizes/${prizeID}/stock`, { delta, reason: 'load test' }, { 'Idempotency-Key': key });
 }
 
-// restock puts units in, which must succeed.
+// restock adds units, which must succeed.
 export function restock(poolID, prizeID, delta, key) {
   const r = move(poolID, prizeID, delta, key);
   if (r.status < 200 || r.status > 299) unexpected(`stock of ${prizeID} by ${delta}: ${r.status} ${r.body}`);
 }
 
-// newKey returns a key for one draw, as callers should: it rises with time, and nobody can guess it.
+// newKey returns a key for one draw, of the kind that callers should use: keys
+// rise with time, and nobody can guess them.
 export function newKey() {
   return `${Date.now()}-${hexEncode(randomBytes(10))}`;
 }
@@ -104,10 +107,10 @@ function attempt(d) {
   }
 }
 
-// draw asks for d = {pool, user, count, key} until it is settled: a busy
-// service, an unknown outcome and a lost connection are retried with the
-// same key. It returns {outcome, body, status} with outcome won, sold-out,
-// refused (any other answer) or unsettled.
+// draw makes the draw d = {pool, user, count, key} and retries it with the same
+// key until it is settled. It retries if the service is busy, the outcome is
+// unknown or the connection is lost. It returns {outcome, body, status} with
+// outcome won, sold-out, refused (any other answer) or unsettled.
 export function draw(d) {
   return settle(d, attempt(d));
 }
@@ -144,7 +147,8 @@ function settle(d, r) {
   }
 }
 
-// pause counts why a draw has to come again, and says when.
+// pause counts why a draw must be retried, and returns the seconds to wait
+// before the retry.
 function pause(r) {
   const jitter = 0.5 + Math.random();
   if (r.status === 503) {
@@ -173,7 +177,7 @@ function won(d, r) {
   return { outcome: 'won', status: 200, body };
 }
 
-// same reports whether two answers tell of the same draw.
+// same reports whether two answers describe the same draw.
 export const same = (a, b) => facts(a) === facts(b);
 const facts = (x) => JSON.stringify([x.draw, x.pool, x.user, x.awards.map((a) => [a.prize, a.name, a.value, a.unit, a.version, a.at])]);
 
@@ -182,7 +186,7 @@ export function tally(d, answer) {
   if (answer.outcome === 'won') {
     count('won');
     count('units_won', d.count);
-    count('unaccounted', d.count); // account() takes off what the log holds
+    count('unaccounted', d.count); // account() subtracts the awards in the log
   } else if (answer.outcome === 'sold-out') {
     count('sold_out');
   } else if (answer.outcome === 'refused') {
