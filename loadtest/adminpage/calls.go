@@ -25,8 +25,8 @@ func (c Call) IsWhole() bool {
 	return strings.HasPrefix(c.View, "file: ") || c.View == "button: audit"
 }
 
-// Calls returns the calls of each view of the page, as internal/ui/files makes them. The
-// pool has last awards. rules is the document of a draft.
+// Calls returns the calls of each view of the page, as internal/ui/files makes them.
+// last is the number of the pool's awards, and rules is the document of a draft.
 func Calls(pool string, last int, rules string) []Call {
 	of := "/admin/pools/" + pool
 	return []Call{

@@ -45,7 +45,7 @@ const (
 )
 
 // begin starts the work beside the draws. end ends it, and records how much was done. It
-// is an error if no work was done, or if none was left.
+// is an error if no work was done, or if no work was left to do.
 func (w *workplace) begin(ctx context.Context) (end func() error) {
 	if w.c.beside == "" {
 		return func() error { return nil }
@@ -92,8 +92,9 @@ func (w *workplace) begin(ctx context.Context) (end func() error) {
 	}
 }
 
-// awaitCodes waits until an import writes codes, and returns their number. It checks its
-// file first, and does not rest before the first draw.
+// awaitCodes waits until an import writes codes, and returns their number. The import
+// checks its file before it writes. While nobody draws, it does not rest between its
+// parts.
 func (w *workplace) awaitCodes(ctx context.Context, db *sql.DB, ended <-chan error) int64 {
 	for {
 		n, err := count(ctx, db, placesSQL)

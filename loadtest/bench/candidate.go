@@ -18,29 +18,29 @@ type candidate struct {
 	program  string // drawsvc, noop, or one of the textbook's
 	database string // postgres, mysql, sqlite; redis for the textbook programs
 	mode     string
-	lock     string // the scheme of the lock in external mode
+	lock     string // the URL scheme of the lock in external mode
 
 	instances   int    // 0 is one
 	connections int    // 0 means as the settings state
 	count       int    // units per draw, 0 is one
-	keys        string // of the requests: none, keysRandom or keysOrdered
-	users       string // of the requests: "" for one, usersNew, or how many
+	keys        string // keys of the requests: none, keysRandom or keysOrdered
+	users       string // users of the requests: "" for one user, usersNew, or the number of users
 	soldOut     bool
-	rules       rules // of the pool
+	rules       rules // rules of the pool
 	committed   bool  // the pool is committed to its numbers
 	receipts    bool  // each draw is answered with a receipt
 	published   bool  // another process publishes its log live
 	codes       bool  // each unit has a code
 	steps       bool  // each award of the filling is fulfilled
 	beside      beside
-	task        task // it is timed instead of draws
+	task        task // the task is timed instead of draws
 
-	prizes int // in the pool, 0 is ten
-	awards int // in the pool before it starts
-	pools  int // that are drawn from at random; 0 means a single pool
+	prizes int // prizes in the pool; 0 means ten
+	awards int // awards in the pool before the measurement
+	pools  int // number of pools, which are drawn from at random; 0 means a single pool
 
-	// share is the percentage of the best rate at which k6 sends draws. best means as fast
-	// as k6's callers can, 0 as fast as wrk's can.
+	// share is the percentage of the best rate at which k6 sends draws. With best, k6's
+	// callers send as fast as they can. With 0, wrk sends the draws, as fast as it can.
 	share int
 
 	idle   bool // no requests while it is measured
@@ -143,7 +143,8 @@ func (c candidate) units() int  { return max(c.count, 1) }
 func (c candidate) copies() int { return max(c.instances, 1) }
 
 // filled reports whether the database is filled once and used in all rounds, because
-// filling takes long. Steps use awards up.
+// filling takes long. A candidate with rules, or with a task other than an audit,
+// changes the filled rows, so it is filled in each round.
 func (c candidate) filled() bool {
 	return (c.prizes > 0 || c.awards > 0 || c.pools > 0) && c.rules == "" && (c.task == "" || c.task == taskAudit)
 }
@@ -224,10 +225,11 @@ const (
 	// disturbance is the CPU that other programs on the machine used meanwhile, in
 	// cores.
 	disturbance metric = "disturbance_cores"
-	// took is how long a task takes; besideRate is the rate of the work beside the draws.
+	// took is the time that a task takes; besideRate is the rate of the work beside the
+	// draws.
 	took       metric = "seconds"
 	besideRate metric = "beside_per_second"
-	// idleCPU is in cores; goroutines counts those left per pool.
+	// idleCPU is in cores; goroutines counts the goroutines that are left per pool.
 	idleCPU    metric = "idle_cores"
 	goroutines metric = "goroutines_per_pool"
 )

@@ -86,8 +86,8 @@ function init(args)
    local pools, prepared = tonumber(o.pools), {}
    if pools == 0 and not o.keys and not o.users then return end
 
-   -- The request is cut where the key goes, and where the user goes: joining
-   -- strings is all that is left to do for each. Both have one length always.
+   -- The request is cut at the places of the key and of the user, so that each
+   -- request only joins strings. Keys have a constant length, and so have users.
    local marks = { key = "the-key-goes-here", user = "the-user-go" }
    local key = o.keys and keys[o.keys]
    if o.keys and not key then error("draw.lua: what are keys " .. o.keys .. "?") end

@@ -90,10 +90,10 @@ func entries(s settings) []entry {
 
 // mainEntries returns the entries that show what callers see: with keys that callers
 // choose, with a large log, and on servers with default settings and with much memory.
-// Keys that rise with time come first, as the documentation recommends. SQLite has one
-// memory: drawsvc leaves its page cache at the default of 2 MB, and the system keeps the
-// file's pages in whatever memory is free. Quick mode measures each database once with
-// such keys.
+// Keys that rise with time come first, as the documentation recommends. SQLite has only
+// one setting of memory: drawsvc leaves its page cache at the default of 2 MB, and the
+// system keeps the file's pages in free memory. Quick mode measures each database once,
+// with keys that rise with time.
 func mainEntries(s settings, noop, postgres candidate) []entry {
 	var ordered, random []entry
 	mariadb, sqlite := postgres.on("mysql"), postgres.on("sqlite")

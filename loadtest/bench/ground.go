@@ -136,7 +136,8 @@ func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, dat
 	return harness.LaunchAll(ctx, s, c.copies(), b.program(c), args...)
 }
 
-// program returns the file to run: the other tree's are built in a separate folder.
+// program returns the file to run. The programs of the other tree are in a separate
+// folder.
 func (b *benchmark) program(c candidate) string {
 	if c.tree != "" {
 		return filepath.Join(b.other.bin, c.program)

@@ -186,8 +186,8 @@ func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate
 const idleAfter = 2 * time.Second
 
 func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *spot, instances []*harness.Process, f figures) error {
-	// Only the connections to the database stay open. No pool needs them, so that they do
-	// not count as left by pools.
+	// Connections to the service are closed, so that their goroutines do not count as
+	// left by pools. Only the service's connections to the database stay open.
 	http.DefaultClient.CloseIdleConnections()
 	fresh, err := b.readBooks(ctx, c, p, instances)
 	b.must(err)

@@ -124,8 +124,8 @@ func (d document) ratioTable() *report.Table {
 	return t
 }
 
-// column is a column of the candidates' table: the median of a metric. If by names a
-// metric, the median is divided by the no-op handler's median of that metric. Other
+// column is a column of the candidates' table: the median of a metric. If the field by
+// is set, the median is divided by the no-op handler's median of that metric. Other
 // columns are counts or sizes, which are the same on every machine.
 type column struct {
 	title  string
@@ -224,7 +224,7 @@ func (t *tail) cells() []any {
 	return []any{short(t.Median), short(t.Low) + " to " + short(t.High), ms(t.OverMillis), ms(t.UnderMillis)}
 }
 
-// made states by which command, when and how the figures were made.
+// made states when the figures were measured, how, and by which command.
 func (d document) made() string {
 	n := d.Settings
 	command := ""

@@ -42,7 +42,7 @@ func (w *workplace) do(ctx context.Context) error {
 	case taskClaims:
 		return w.doClaims(ctx)
 	case taskImport:
-		if err := w.i.Stop(); err != nil { // an SQLite file has one process
+		if err := w.i.Stop(); err != nil { // only one process may use an SQLite file
 			return err
 		}
 		return w.importCodes(ctx, w.s.TempDir(), w.f)

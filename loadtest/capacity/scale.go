@@ -146,7 +146,7 @@ func (b *benchmark) spread(p published) string {
 // scaleClaims returns the sentences of the page that state a figure.
 func scaleClaims(b *benchmark, p published) []string {
 	v, m := b.volumes(p), minute()
-	const rush = 4 // how many times as long the answers may take
+	const rush = 4 // the answers may take this many times as long as the requests
 	return []string{
 		fmt.Sprintf("faster than the %s draws/s of the first row", grouped(digits(b.of(alone, speed), 3))),
 		fmt.Sprintf("takes %.0f µs of a core for a draw, and %.0f with many pools", b.of(onPostgres, ofService), b.of(manyPools, ofService)),

@@ -174,7 +174,8 @@ func publish(s settings, out io.Writer, results []result, took time.Duration) er
 	return verdict
 }
 
-// mergeInto replaces the cells of the same name in the file, and appends the others.
+// mergeInto adds the cells of the file to p. Cells of p replace those with the same
+// name; the others come last.
 func (p *published) mergeInto(file string) error {
 	before, err := report.Read[published](file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -193,7 +194,7 @@ func (p *published) mergeInto(file string) error {
 		if !ran {
 			now = []result{r}
 		}
-		all = append(all, now...) // empty if they replaced those of an earlier run
+		all = append(all, now...) // now is empty if the cells of this name were already added
 		if ran {
 			again[r.Name] = nil
 		}

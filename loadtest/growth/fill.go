@@ -58,8 +58,8 @@ type feedPlace struct {
 
 func proofPool(step int) string { return fmt.Sprint("proof-", step+1) }
 
-// fill draws until the large pool has that many awards, and a new committed pool a tenth
-// as many.
+// fill draws until the large pool has the given number of awards, and a new committed
+// pool has a tenth as many.
 func (f *filler) fill(step int, awards int64) error {
 	clear(f.took)
 	if step == 0 {
@@ -90,8 +90,8 @@ func (f *filler) fillPool(pool string, awards int64, fault func() error) error {
 	return nil
 }
 
-// round makes draws of a hundred until each is answered, and a fault in their middle.
-// Then it judges them.
+// round makes draws of a hundred units, with a fault in the middle, and retries each
+// draw until it is answered. Then it judges the draws.
 func (f *filler) round(pool string, draws int, fault func() error) (err error) {
 	f.History = history.New()
 	ctx, end := context.WithCancel(f.Ctx)

@@ -127,7 +127,7 @@ func newFiller(ctx context.Context, site *harness.Site, kind string, out io.Writ
 	return &filler{Trial: t, out: out, since: map[string]int64{}, drawn: map[string]int64{}, took: map[string][]float64{}}
 }
 
-// checkDisk says how many bytes are needed, and refuses if fewer are free.
+// checkDisk prints how many bytes are needed, and returns an error if fewer are free.
 func checkDisk(need int64, out io.Writer) error {
 	free, err := freeDisk(os.TempDir())
 	if err != nil {

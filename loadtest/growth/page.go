@@ -47,8 +47,8 @@ func (r *results) add(took map[string]float64) {
 	}
 }
 
-// measure is a figure whose growth is judged: at most in proportion to the awards if
-// linear, otherwise none.
+// measure is a figure whose growth is judged. If it is linear, it may grow in proportion
+// to the awards; otherwise it must not grow.
 type measure struct {
 	name   string
 	linear bool
@@ -68,7 +68,7 @@ func measures() []measure {
 
 // The bounds of growth leave room for the noise of a shared machine.
 const (
-	flatMax   = 2   // times, for a thing that does not grow
+	flatMax   = 2   // times the earlier figure, for a figure that does not grow
 	linearMax = 1.5 // times the growth of the awards
 )
 

@@ -25,8 +25,9 @@ func paints() []report.Paint {
 	}
 }
 
-// picture shows each figure as a multiple of the one at the smallest size, both axes
-// logarithmic: a line beside the dashed one is linear, a level line does not grow.
+// picture shows each figure as a multiple of the one at the smallest size, on
+// logarithmic axes. A figure along the dashed line grows linearly; one along a level
+// line does not grow.
 func picture(all []results) string {
 	p := report.NewPicture(panelWidth*float64(max(1, len(all))), panelHeight, "What grows with the awards", paints()...)
 	for n := range all {

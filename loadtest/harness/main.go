@@ -72,8 +72,8 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	return err
 }
 
-// Only adds the flag "only": a regular expression that selects some of the things that
-// words names.
+// Only adds the flag "only": a regular expression that selects by name. words describes
+// in the help what it selects.
 func Only(flags *flag.FlagSet, words string) *regexp.Regexp {
 	only := regexp.MustCompile("")
 	flags.TextVar(only, "only", only, words+" whose name matches this regular expression")

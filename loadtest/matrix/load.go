@@ -21,8 +21,8 @@ type summary struct {
 	Metrics map[string]map[string]float64 `json:"metrics"`
 }
 
-// loadRun is a script's run: its exit code, its output and its summary, nil if it did
-// not get that far.
+// loadRun is a script's run: its exit code, its output and its summary. The summary is
+// nil if the run ended before writing it.
 type loadRun struct {
 	exit    int
 	output  string

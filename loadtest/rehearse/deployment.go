@@ -28,10 +28,10 @@ type deployment struct {
 	admins                []string
 	adminToken, drawToken string
 	adminFile             string
-	// acts make a step happen; a step without an act is not rehearsed.
+	// acts carry out steps, by their names; a step without an act is not rehearsed.
 	acts map[string]func(ctx context.Context) error
-	// rows reads a pool's rows by SQL, end stops the instances; nil if only the operator
-	// can do it.
+	// rows reads a pool's rows by SQL, and end stops the instances. Each is nil if only
+	// the operator can do it.
 	rows func(ctx context.Context, pool string) (history.Rows, error)
 	end  func() error
 }

@@ -23,8 +23,8 @@ func stepNames() []string {
 // step holds the observations of callers in one step of an evening.
 type step struct {
 	Name string `json:"name"`
-	// Seconds is how long new draws arrived, Act how long the step's command took, 0 for
-	// none.
+	// Seconds is the time during which new draws arrived. Act is the time that the
+	// step's command took, 0 if it has none.
 	Seconds float64 `json:"seconds"`
 	Act     float64 `json:"act_seconds"`
 	Draws   int     `json:"draws"`

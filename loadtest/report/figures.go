@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Short returns a figure with two significant digits, but without a rounded whole number.
+// Short formats a figure with two significant digits, but never rounds the digits before
+// the point: 123.4 becomes 123.
 func Short(v float64) string {
 	if v == 0 || math.IsNaN(v) {
 		return fmt.Sprintf("%.0f", v)

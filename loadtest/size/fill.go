@@ -61,7 +61,7 @@ func makePools(ctx context.Context, at string, s settings) error {
 	file.WriteString("at,prize,delta,reason\n")
 	tomorrow := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	for n := range 10_000 {
-		prize := s.coded() + n%(s.prizes-1-s.coded()) // an agenda moves codes only where there is a reserve
+		prize := s.coded() + n%(s.prizes-1-s.coded()) // an item of an agenda can add units with codes only if the prize has codes in reserve
 		fmt.Fprintf(&file, "%s,prize-%d,1,day\n", tomorrow.Add(time.Duration(n/400)*24*time.Hour).Format(time.RFC3339), prize)
 	}
 	return upload(ctx, of+"/agenda/import", file.String(), "text/csv", http.StatusCreated)

@@ -14,8 +14,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// everyMinute are the calls that an open page of the large pool makes each minute beside
-// the stream. Pages without codes made none.
+// everyMinute returns the calls that an open page of the large pool makes each minute,
+// in addition to the stream. Pages of releases without codes make none.
 func everyMinute(s settings) []adminpage.Call {
 	if s.old {
 		return nil

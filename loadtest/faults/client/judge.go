@@ -153,7 +153,8 @@ func (t *Trial) differs(ctx context.Context, db *sql.DB, want history.Rows) erro
 }
 
 // lossRules returns the rules that a lost acknowledged change breaks. The answer has no
-// row, a retry gets another answer or is refused, and no order of events explains both.
+// row, a retry gets another answer or is refused, and no order of events explains the
+// two answers.
 func lossRules() []string {
 	return []string{history.AcknowledgedLost, history.AnswersDiffer, history.KnownRefused, history.NotLinear}
 }

@@ -31,8 +31,8 @@ type alertFault struct {
 	begin func(*alarm) (end func() error, err error)
 }
 
-// alertFaults returns faults that fire every alert of the rules. Order matters: no
-// fault disturbs those after it.
+// alertFaults returns faults that fire every alert of the rules. They are in an order in
+// which no fault disturbs a later one.
 func alertFaults() []alertFault {
 	return []alertFault{
 		{"pools drawn to their last units", []string{"DrawsvcLowStock", "DrawsvcSoldOut"}, `,pool=~"alert-.*"`, (*alarm).drawDown},
@@ -80,7 +80,8 @@ func alerts() Experiment {
 	}
 }
 
-// alertTimeout is longer than the wait of a draw that an alert is about.
+// alertTimeout is the service's timeout of a request. It is longer than the wait of
+// draws after which an alert fires.
 const alertTimeout = 5 * time.Second
 
 // alertsSilent is the control of alerts: a program that always reports that it is ready.
@@ -148,7 +149,7 @@ const (
 	// shortWindow is the window of each rate in the experiment.
 	shortWindow = "20s"
 	// firesMax is the maximum time until an alert fires: the metrics of pools are read
-	// every 15 s, within 10 s.
+	// every 15 s, and reading them may take 10 s.
 	firesMax = 45 * time.Second
 )
 
@@ -238,8 +239,8 @@ func (a *alarm) await(expr string, least int) error {
 
 func nothing() error { return nil }
 
-// drawDown draws from two pools until one of twenty units is left in the first, and
-// none in the second.
+// drawDown draws from two pools until the first has one of its twenty units left, and
+// the second has none.
 func (a *alarm) drawDown() (func() error, error) {
 	for pool, draws := range map[string]int{a.Pool("alert-low"): 19, a.Pool("alert-out"): 20} {
 		a.Must(a.MakePool(pool, 20))
@@ -360,7 +361,8 @@ func (a *alarm) endSource() (func() error, error) {
 	return func() error { a.Source.Down.Store(false); return nil }, nil
 }
 
-// changeRows removes an award from a counter, in a pool of its own, and restores it.
+// changeRows makes a counter wrong by one award, in a separate pool. Its end corrects
+// the counter.
 func (a *alarm) changeRows() (func() error, error) {
 	gold := []harness.Prize{{ID: "gold", Name: "Gold", Value: "1.00", Stock: 5}}
 	a.Must(harness.MakePool(a.Ctx, a.Instances[0].URL(), harness.Pool{ID: "tampered", Name: "Tampered", Prizes: gold}))
@@ -409,7 +411,7 @@ func (a *alarm) setReadOnly() (func() error, error) {
 // emptyRedis deletes the lock repeatedly, so that several processes hold it at once.
 func (a *alarm) emptyRedis() (func() error, error) {
 	return a.meanwhile(func(ctx context.Context) {
-		_, _ = stage.RedisDo(ctx, a.LockServers[0].Addr(), "FLUSHALL") // the next one follows
+		_, _ = stage.RedisDo(ctx, a.LockServers[0].Addr(), "FLUSHALL") // the next attempt follows
 		time.Sleep(5 * time.Millisecond)
 	}), nil
 }

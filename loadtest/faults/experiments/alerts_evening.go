@@ -34,8 +34,8 @@ type bystander struct {
 const (
 	// bystanderConnections is the maximum number of the bystander's connections.
 	bystanderConnections = 20
-	// endsIn is how soon certificate and token end in the fault about them: within the 14
-	// days of the alerts.
+	// endsIn is the time until the certificate and the token end, in the fault about
+	// their ends. The alerts fire if less than 14 days are left.
 	endsIn = 72 * time.Hour
 )
 
@@ -97,7 +97,7 @@ func (b *bystander) call(ctx context.Context) error {
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+b.token)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true} // it signed its certificate itself
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true} // its certificate is self-signed
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return err

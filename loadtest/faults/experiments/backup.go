@@ -101,7 +101,7 @@ func (r *restore) run() error {
 	return nil
 }
 
-// call makes callers draw from the page's pool, until quiet.
+// call makes callers draw from the page's pool until quiet is called.
 func (r *restore) call() {
 	for n := range pageCallers {
 		r.callers.Go(func() {

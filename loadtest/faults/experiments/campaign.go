@@ -29,8 +29,8 @@ const (
 	// campaignLead is how far ahead the first item of a burst is planned. That is long
 	// enough to plan the other items, even on a busy machine.
 	campaignLead = 1500 * time.Millisecond
-	// campaignUsers is the number of users who draw at a time; each second, campaignNew
-	// of them are new.
+	// campaignUsers is the number of users who draw at the same time. Each second,
+	// campaignNew users are replaced by new ones.
 	campaignUsers, campaignNew = 30, 10
 	// campaignGold and campaignTin are the initial stock.
 	campaignGold, campaignTin = 100, 3000
@@ -263,7 +263,7 @@ func (c *campaign) read() (log []history.Entry, agenda []history.Item, err error
 func (c *campaign) auditDeep() error {
 	if c.Kind == "sqlite" {
 		c.Must(c.Instances[0].Stop())
-		defer func() { _ = c.Instances[0].Again(c.Ctx) }() // its end reports a failure
+		defer func() { _ = c.Instances[0].Again(c.Ctx) }() // if it does not start, the end of the cell reports that
 	}
 	output, err := exec.CommandContext(c.Ctx, filepath.Join(stage.Bin, stage.Released), "audit", "--deep", "--pool", c.pool, "--database", c.URL).CombinedOutput()
 	if err != nil || !strings.Contains(string(output), " 0 violations") {
@@ -356,8 +356,8 @@ func (c *campaign) askAgain(from time.Duration) {
 	}
 }
 
-// campaignUndisturbed is a campaign without a fault, for broken programs: these fail it
-// without one.
+// campaignUndisturbed is a campaign without a fault. It is for broken programs, which
+// must fail even without one.
 func campaignUndisturbed() Experiment {
 	return Experiment{Name: "campaign", places: at(3, "postgres"), own: true, run: underCampaign((*campaign).undisturbed)}
 }

@@ -290,8 +290,8 @@ func (d *day) sameOrder(n int) []history.Op {
 
 const thousandsItems = 10_000
 
-// thousandsDue makes thousands of items come due in one second, and kills one instance
-// among them, before and after it has committed some.
+// thousandsDue makes thousands of items come due in one second. Meanwhile it kills
+// instances, one before and one after the commit of some items.
 func thousandsDue() Experiment {
 	return Experiment{
 		Name: "campaign, 10000 items due, service killed among them", points: true, own: true, run: underCampaign((*campaign).thousands),

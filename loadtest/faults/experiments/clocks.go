@@ -37,7 +37,7 @@ func clockMoved(t *trial) error {
 	return nil
 }
 
-// setClock sets the clock to the given number of seconds from the machine's.
+// setClock makes the clock differ from the machine's by a number of seconds.
 func (t *trial) setClock(seconds int64) {
 	t.Must(t.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)))
 	t.Must(t.clockIsOff(seconds))

@@ -120,8 +120,8 @@ func readOnly(t *trial) error {
 	return stage.ExecAll(t.Base.Admin, words.Of(t.Kind).Writable...)
 }
 
-// outOfConnections opens sessions until the server accepts no more, also none of the
-// service.
+// outOfConnections opens sessions until the server accepts no further session, not even
+// one of the service.
 func outOfConnections(t *trial) error {
 	var taken []*sql.DB
 	defer func() {
@@ -169,7 +169,7 @@ func (t *trial) otherSession() (conn *sql.Conn, leave func()) {
 	conn, err := db.Conn(t.Ctx)
 	t.Must(err)
 	return conn, func() {
-		_ = conn.Close() // returns it
+		_ = conn.Close() // returns the connection to the pool of db
 		if t.Kind == "sqlite" {
 			_ = db.Close()
 		}

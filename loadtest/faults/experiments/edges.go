@@ -57,8 +57,8 @@ func (t *trial) asking(pool string, n int) []history.Op {
 	return ops
 }
 
-// atOnce sends requests at the same moment and returns them answered. It retries those
-// that are not settled, after the time that the response states.
+// atOnce sends requests at the same moment, and returns the answered requests. It
+// retries requests that are not settled, after the time that the response states.
 func (t *trial) atOnce(ops []history.Op) []history.Op {
 	answered, came := make([]history.Op, len(ops)), make([]bool, len(ops))
 	known := map[string]bool{} // the keys that were answered before
@@ -70,7 +70,7 @@ func (t *trial) atOnce(ops []history.Op) []history.Op {
 	defer end()
 	ready := make(chan struct{})
 	go func() {
-		time.Sleep(50 * time.Millisecond) // by then all of them wait
+		time.Sleep(50 * time.Millisecond) // by then all clients wait
 		close(ready)
 	}()
 	client.Parallel(len(ops), func(n int) {

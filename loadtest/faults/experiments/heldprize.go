@@ -39,8 +39,8 @@ const (
 	// heldFirst is the minimum number of draws of a pool in each round: the stuck draw,
 	// and some after it.
 	heldFirst = 4
-	// stuckMax is a number of draws in a row that cannot all pick the same prize, if that
-	// has a quarter of the units.
+	// stuckMax is a number of draws in a row. If a prize has a quarter of the units, it
+	// is practically impossible that none of these draws picks it.
 	stuckMax = 40
 )
 
@@ -90,8 +90,8 @@ func (h *held) want(o history.Op, answer string) {
 	}
 }
 
-// wantBusy reports a violation unless a draw that cannot be written is answered that
-// the pool is busy or that the outcome is unknown.
+// wantBusy judges the answer to a draw that cannot be written. It must state that the
+// pool is busy, or that the outcome is unknown.
 func (h *held) wantBusy(o history.Op) {
 	if o.Answer() != "contended" && o.Answer() != "outcome-unknown" {
 		h.t.Verdict.Say(history.Fault, "under a row that is held: %s", &o)

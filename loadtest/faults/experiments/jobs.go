@@ -18,8 +18,8 @@ const (
 	jobAway = jobStale + stage.LockTTL + 10*time.Second
 	// copiedMax is the maximum time until every instance has a new catalogue.
 	copiedMax = 5 * time.Second
-	// jobMax is the maximum time until a job succeeds again after a fault: a lease,
-	// then a silence, then a poll, on a busy machine.
+	// jobMax is the maximum time until a job succeeds again after a fault, on a busy
+	// machine. It covers a lease, then a silence, then a poll.
 	jobMax = 90 * time.Second
 )
 

@@ -87,9 +87,9 @@ func lockLinks(sever func(*servertest.Proxy)) func(*trial) error {
 	}
 }
 
-// onlyLockedOut waits until every term has ended. It demands that draws answered after
-// that are refused for want of a lock: as busy, never in doubt, and not after the
-// deadline, which is checked for every answer.
+// onlyLockedOut waits until every term has ended. Draws that are answered after that
+// must be refused as busy, because there is no lock, and must not end in doubt. The
+// check of every answer also finds answers after the deadline.
 func (t *trial) onlyLockedOut(d time.Duration) error {
 	began := t.History.Now()
 	t.Wait(d)
@@ -159,8 +159,9 @@ func (t *trial) tellRedis(addr string, args ...any) {
 	t.Must(err)
 }
 
-// oneLockServer silences one lock server. The others still have a majority, but slowly:
-// if contenders split their votes, they must wait for the silent server.
+// oneLockServer silences one lock server. The other servers still form a majority, but
+// that may take long: if contenders split the votes, they must wait for the silent
+// server.
 func oneLockServer(t *trial) error {
 	server := t.LockServers[t.Rand.IntN(len(t.LockServers))]
 	for _, away := range []struct {

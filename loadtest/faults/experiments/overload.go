@@ -29,7 +29,8 @@ const (
 	overloadRounds = 3
 	// overloadLeast is the part of the best goodput that must be left under overload.
 	overloadLeast = 0.8
-	// overloadUser is how many keys belong to each user, whose limits are not reached.
+	// overloadUser is the number of keys for each user, so small that no user reaches a
+	// limit.
 	overloadUser = 20_000
 	// overloadKnown is how many known keys are repeated under each load.
 	overloadKnown = 5
@@ -122,7 +123,7 @@ type overloading struct {
 	keys   atomic.Int64
 	busy, unknown,
 	failed atomic.Int64
-	failure atomic.Value // the text of the last of them
+	failure atomic.Value // the text of the last failure
 }
 
 func (f *overloading) others() string {

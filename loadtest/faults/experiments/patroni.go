@@ -50,8 +50,9 @@ func (c *patroni) base(g *stage.Ground, s *harness.Site, kind string) *stage.Bas
 }
 
 // awaitWritable waits until one of the nodes accepts and keeps a write: then the fault
-// has ended for the service. A guarded cluster has a synchronous standby by then; a
-// node that was just promoted accepts writes before, and stops again.
+// has ended for the service. In a guarded cluster, the write counts only if there is a
+// synchronous standby: a node that was just promoted accepts writes before that, and
+// then stops again.
 func (t *trial) awaitWritable(nodes map[string]*sql.DB, guarded bool) error {
 	written := make(chan string, len(nodes))
 	ctx, cancel := context.WithTimeout(t.Ctx, stage.TakeoverMax)

@@ -17,7 +17,8 @@ import (
 
 // rollingUpgrade upgrades to the next release and back, instance by instance, as
 // docs/upgrading.md describes. Every instance in service is ready all the time, and
-// draws. A file belongs to one process, and is migrated between two.
+// draws. An SQLite file belongs to one process, so it is migrated after one program has
+// ended and before the next one starts.
 func rollingUpgrade() Experiment {
 	return Experiment{
 		Name: "rolling upgrade to the next release, and back", places: everywhere(3), tries: history.Ahead, begins: stage.Released,
@@ -41,7 +42,7 @@ func newRolling(t *trial) *rolling {
 func (r *rolling) run() error {
 	defer r.watchReady()()
 	r.migrate()
-	steps := []string{r.Begins} // it may be started again on the new schema
+	steps := []string{r.Begins} // the old program must also start on the new schema
 	for _, program := range []string{r.Program, r.Begins} {
 		for range r.Instances {
 			steps = append(steps, program)
@@ -82,7 +83,7 @@ func (r *rolling) execute(program string, args ...string) error {
 }
 
 // replace replaces the program of an instance, and reports whether it serves. The
-// balancer is not notified: requests meet the gap.
+// balancer is not notified, so it still sends requests while the instance is down.
 func (r *rolling) replace(n int, program string) bool {
 	r.turns[n].Add(1)
 	i := r.Instances[n]
@@ -198,14 +199,14 @@ func updatedBehindBalancer(t *trial) error {
 	return nil
 }
 
-// sawNothing demands that every request was decided, and counts the others by their
-// answers.
+// sawNothing demands that every request was decided. A violation states the number of
+// undecided requests by their answers.
 func (t *trial) sawNothing() {
 	failed := t.nobodySaw(func(o *history.Op) bool { return o.Status == 0 || o.Status >= 500 })
 	t.Note("%d of %d requests decided at once", t.History.Len()-failed, t.History.Len())
 }
 
-// nobodySaw demands that no answer is bad, and returns the number of bad ones.
+// nobodySaw demands that no answer is bad, and returns the number of bad answers.
 func (t *trial) nobodySaw(isBad func(o *history.Op) bool) (n int) {
 	seen, first := map[string]int{}, ""
 	for _, o := range t.History.Ops() {

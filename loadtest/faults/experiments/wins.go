@@ -38,9 +38,10 @@ const (
 	winTypes = `["award.won","award.claimed","award.fulfilled","award.expired"]`
 )
 
-// wins are pools under load whose prizes have codes. Gold must be claimed; some is claimed
-// close to its deadline, and its unit returns if it is late. A hook sends all events to a
-// receiver that fails, drops connections and is late.
+// wins are pools under load whose prizes have codes. Awards of gold must be claimed.
+// Some are claimed close to their deadlines; if a claim is late, the unit returns to
+// stock. A hook sends all events to a receiver that fails, drops connections and is
+// late.
 type wins struct {
 	*trial
 	pools []string
@@ -49,7 +50,8 @@ type wins struct {
 	receiver *stocktest.Moody
 	// hook is the hook's path.
 	hook string
-	// from are the places from which the hook sent the pools that were restored.
+	// from has, for each restored pool, the place from which the hook sent its events
+	// again.
 	from map[string]winPlace
 	// isUnclaimed means that nothing is claimed for now.
 	isUnclaimed atomic.Bool
@@ -59,8 +61,8 @@ type wins struct {
 	claims      []*winClaim
 }
 
-// winPlace is a place in the events of a pool: events that were received before it,
-// awards, and steps.
+// winPlace is a place in the history of a pool: the numbers of events that were
+// received, of awards, and of steps.
 type winPlace struct{ events, awards, steps int }
 
 // winClaim is a claim of a draw, and its answer.
@@ -192,8 +194,8 @@ func (w *wins) work(ctx context.Context, k *client.Worker) {
 	}
 }
 
-// beforeDeadline is how long before its deadline an award is claimed: half of them
-// within milliseconds of it.
+// beforeDeadline returns how long before its deadline an award is claimed. Half of the
+// awards are claimed within milliseconds of the deadline.
 func beforeDeadline(r *rand.Rand) time.Duration {
 	near := []time.Duration{500, 120, 40, 15, 5, 2, 0, -5, -200}
 	if n := r.IntN(2 * len(near)); n < len(near) {

@@ -318,7 +318,7 @@ func (w *wins) events(pool string) int {
 	return len(events)
 }
 
-// placeOf returns where a pool is, and its version.
+// placeOf returns the present place and the version of a pool.
 func (w *wins) placeOf(pool string) (winPlace, int64) {
 	rows, err := w.Rows(pool)
 	w.Must(err)

@@ -32,7 +32,7 @@ func (w *wins) judge() error {
 	}
 	if w.Kind == "sqlite" {
 		w.Must(w.Instances[0].Stop())
-		defer func() { _ = w.Instances[0].Again(w.Ctx) }() // its end reports a failure
+		defer func() { _ = w.Instances[0].Again(w.Ctx) }() // if it does not start, the end of the cell reports that
 	}
 	for _, pool := range w.pools {
 		w.Must(w.judgeCodes(pool))

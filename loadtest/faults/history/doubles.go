@@ -101,8 +101,8 @@ func Doubles() []Double {
 	}
 }
 
-// Tested is a double that a test must reject, and no cell. It leaves out one line of a
-// decision, which a test shows better.
+// Tested is a double that a test must reject, instead of a cell. It leaves out one line
+// of a decision, which a test finds more reliably than load.
 type Tested struct {
 	Double
 	// Package is the folder of the test, from the repository's root; Test is its name.

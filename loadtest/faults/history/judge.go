@@ -74,8 +74,8 @@ func (v *Verdict) Count(rule string) int { return v.counts[rule] }
 type Terms struct {
 	// Deadline is the maximum time of a request, grace included.
 	Deadline time.Duration
-	// Excused reports whether the experiment halted an instance during some of that
-	// time.
+	// Excused reports whether the experiment halted an instance during a part of the
+	// time between from and to.
 	Excused func(instance int, from, to time.Duration) bool
 	// Internal allows 500 with unknown outcome, because the experiment caused a panic.
 	Internal bool

@@ -56,7 +56,8 @@ func Revive(server *servertest.Server) error {
 	return nil
 }
 
-// Lasting reports failures and skips to the cell, and cleans up with the whole run.
+// Lasting passes failures and skips on to the cell, and cleans up at the end of the
+// whole run.
 type Lasting struct {
 	*harness.Site
 	Whole *harness.Site

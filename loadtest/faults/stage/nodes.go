@@ -124,7 +124,7 @@ func (g *Ground) OnHosts(s *harness.Site, kind string, primary *servertest.Serve
 	for n, host := range hosts {
 		b.Nodes[fmt.Sprint("node ", n+1)] = open(at(whole, host.Addr()) + "&connect_timeout=2")
 	}
-	// A node without the database yet would end the search for a primary.
+	// A node that does not have the database yet would end the search for a primary.
 	s.Must(errors.Join(ExecAll(one.Admin, `CREATE TABLE probes (at timestamptz)`), one.Admin.Close()))
 	b.AwaitTable(s, "probes")
 	return b
