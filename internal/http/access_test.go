@@ -34,7 +34,7 @@ func mayCall(has access.Role, e example) bool {
 	switch has {
 	case access.Admin:
 		return true
-	case access.Reader, access.FeedReader: // of calls, and no token's
+	case access.Reader, access.FeedReader: // calls require these roles, but no token has them
 	case access.Draw:
 		return e.need == roleDraw
 	case access.Metrics:
@@ -49,7 +49,7 @@ func mayCall(has access.Role, e example) bool {
 	return false
 }
 
-// TestRoles: each role on each call.
+// TestRoles: each role may make exactly the calls of mayCall.
 func TestRoles(t *testing.T) {
 	for _, has := range access.Roles() {
 		f := &fake{}

@@ -220,7 +220,7 @@ func TestAgendaIsShown(t *testing.T) {
 }
 
 // TestAgendaIsReadByPart: each part of an agenda is read in its own order, and the filter
-// reaches the store. What contradicts itself is refused before the store is asked.
+// reaches the store. Contradictory parameters are refused before the store is called.
 func TestAgendaIsReadByPart(t *testing.T) {
 	for query, want := range map[string]struct {
 		page  draw.AgendaPage
@@ -258,8 +258,9 @@ func TestAgendaIsReadByPart(t *testing.T) {
 	}
 }
 
-// TestAgendaIsSummed: the times of at reach the store, and must rise. Only admins get the
-// sums of open moves of stock; other roles get the number of these moves.
+// TestAgendaIsSummed: the times in the parameter "at" reach the store, and must rise.
+// Only admins get the sums of open moves of stock; other roles get the number of these
+// moves.
 func TestAgendaIsSummed(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, withTokens(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor)))
@@ -289,8 +290,8 @@ func TestAgendaIsSummed(t *testing.T) {
 }
 
 // TestPlaceOfPlannedStockIsForAdmins: other roles do not learn how many moves of stock
-// come before the next state, because the store leaves them out. The first page has their
-// number. The control is the admin's page.
+// come before the next state, because the store leaves all moves out. The first page has
+// only their total number. The control is the admin's page.
 func TestPlaceOfPlannedStockIsForAdmins(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, withTokens(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor)))

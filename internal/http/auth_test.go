@@ -160,7 +160,7 @@ func TestListOfCallsIsWhole(t *testing.T) {
 	require.ElementsMatch(t, want, registered)
 }
 
-// TestHeadGoesWhereverGetDoes: HEAD gets the same status and headers.
+// TestHeadGoesWhereverGetDoes: HEAD gets the same status and headers as GET.
 func TestHeadGoesWhereverGetDoes(t *testing.T) {
 	server := httptest.NewServer(newServer(t, &fake{awards: manyAwards(3)}).Handler())
 	defer server.Close()

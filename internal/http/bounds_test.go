@@ -34,7 +34,7 @@ func checksOf(t *testing.T, ask func(check func(context.Context) error) func(con
 		for range 50 {
 			all.Go(func() { _ = asked(t.Context()) })
 		}
-		synctest.Wait() // every caller that would check concurrently does
+		synctest.Wait() // by now every caller that would check concurrently is checking
 		close(letGo)
 		all.Wait()
 		made = checks.Load()
@@ -219,7 +219,7 @@ func TestNoCallTakesTwoPlaces(t *testing.T) {
 	}
 	for _, e := range all {
 		if e.target == eventsPath {
-			continue // it does not end
+			continue // its answer does not end
 		}
 		w := do(s, e.request("Authorization", "Bearer "+adminToken))
 		require.NotEqual(t, nethttp.StatusServiceUnavailable, w.Code, "%s %s", e.method, e.target)
@@ -229,8 +229,8 @@ func TestNoCallTakesTwoPlaces(t *testing.T) {
 	done()
 }
 
-// TestEveryChangeHasABound: without a free place, no call changes anything. Draws have
-// the queues of the batcher.
+// TestEveryChangeHasABound: without a free place, no call changes anything. Draws are
+// left out, because the queues of the batcher bound them.
 func TestEveryChangeHasABound(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

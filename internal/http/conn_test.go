@@ -94,7 +94,7 @@ func judgeWatch(t *testing.T, h habit) error {
 
 	caller, url, answers := ownClient(t), "http://"+inner.Addr().String(), make(chan answered, 1)
 	go func() { answers <- postDraw(caller, url) }()
-	<-started // the body has been read to its end, where a watch begins
+	<-started // the body has been read to its end, and then a watch begins
 	spied := <-l.made
 	watched := func() bool { return spied.answered.Load() > 0 || spied.waiting.Load() > 0 }
 	require.Eventually(t, watched, 30*time.Second, time.Millisecond, "net/http does not watch connections as it did")

@@ -98,8 +98,9 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 	require.NoError(t, dial(t, addr).get("/livez"))
 }
 
-// TestConnectionsAtWorkAreKept: a new connection waits for a busy one, and is served
-// after that has its answer; the shutdown does not wait.
+// TestConnectionsAtWorkAreKept: while all connections are busy, a new connection waits.
+// It is served after one of them has its answer. A shutdown does not wait for the
+// connections, which are then idle.
 func TestConnectionsAtWorkAreKept(t *testing.T) {
 	t.Parallel()
 	f, started, letGo := held()

@@ -198,8 +198,8 @@ func TestCutExportsLookBrokenCatches(t *testing.T) {
 	}
 }
 
-// behindNginx returns the address of an nginx with default settings in front of a
-// server: some releases request over HTTP/1.0.
+// behindNginx returns the address of an nginx in front of a server. It makes requests
+// over HTTP/1.0, which is the default of some releases.
 func behindNginx(t *testing.T, server string) string {
 	t.Helper()
 	listen := servertest.FreeAddr(t)
@@ -225,7 +225,7 @@ func TestCutExportsLookBrokenThroughNginx(t *testing.T) {
 	}
 }
 
-// brief is a store whose export is a short archive, and writes the end of that too late.
+// brief is a store that exports a short archive, and writes the archive's end too late.
 type brief struct{ endless }
 
 // ExportProof implements Exporter.
@@ -243,8 +243,8 @@ func (b brief) ExportProof(_ context.Context, _ string, create func(string) (io.
 	return err
 }
 
-// TestLostEndLooksBroken: the data that net/http still buffers when a handler has ended
-// may be lost too.
+// TestLostEndLooksBroken: an export also ends with an error if only the data is lost
+// that net/http still buffers after the handler has ended.
 func TestLostEndLooksBroken(t *testing.T) {
 	t.Parallel()
 	b := brief{endless{fakeStore{&fake{}}, make(chan struct{})}}

@@ -235,7 +235,7 @@ func (anyTicket) Read(string) (draw.Request, error) {
 	return draw.Request{PoolID: "spring", UserID: "u1", DrawID: "order", Named: true, Count: 1, TicketUntil: at}, nil
 }
 
-// violated is an auditor that finds something.
+// violated is a store whose audit finds a violation.
 type violated struct{ Store }
 
 func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) {

@@ -163,7 +163,7 @@ func (f fakeStore) Acts(_ context.Context, _ string, after int64, limit int) ([]
 	return someLog()[:2], f.note([2]int64{after, int64(limit)})
 }
 
-// TestFindAwards: which searches reach the store, and which are refused before.
+// TestFindAwards: valid searches reach the store, and invalid ones are refused before.
 func TestFindAwards(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)

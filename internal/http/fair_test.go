@@ -19,7 +19,7 @@ func (r ruled) Pool(ctx context.Context, id string) (draw.Pool, error) {
 	return p, err
 }
 
-// HadMoments makes the agenda of each pool one that has contained a moment.
+// HadMoments reports that the agenda of each pool has contained a moment.
 func (ruled) HadMoments(context.Context, string) (bool, error) { return true, nil }
 
 // TestFairFactsAreWhatPlayersMayKnow: chances, guarantee and budget are shown only if

@@ -65,7 +65,7 @@ func useUp(b *gate.Bounds, of gate.Rank) (giveBack func()) {
 }
 
 // judgeFloods returns an error if a call of a higher role is refused or not answered in
-// time. Meanwhile a lower role uses up everything that it can.
+// time while a lower role uses up everything that it can.
 func judgeFloods(t *testing.T, s *Server, patience time.Duration) error {
 	allowed := gate.Allowed()
 	for of := gate.RankDraw; of < gate.RankAdmin; of++ {
@@ -73,7 +73,8 @@ func judgeFloods(t *testing.T, s *Server, patience time.Duration) error {
 		for above := of + 1; above < gate.Ranks; above++ {
 			for _, call := range calls() {
 				higher := rankedRoles()[above]
-				// A call that needs no token has the lowest rank, even if a token is sent.
+				// The stream of events does not end. Pages of fairness have the lowest
+				// rank, even if a token is sent.
 				if call.target == eventsPath || strings.HasPrefix(call.target, "/fair/") || call.need != roleNone && !slices.Contains(allowed[higher], call.need) {
 					continue
 				}
@@ -116,8 +117,8 @@ func TestNoFloodOfALowerRole(t *testing.T) {
 	}
 }
 
-// placesOfAnyone takes the places of the database that callers without a token get, as
-// many as there are.
+// placesOfAnyone takes all places of the database that callers without a token get, and
+// returns their number.
 func placesOfAnyone(t *testing.T, s *Server) (taken int) {
 	c := call{server: s, route: &route{method: nethttp.MethodGet}, caller: &access.Token{}}
 	for {
@@ -160,7 +161,7 @@ func TestReadsWaitForTheirTurn(t *testing.T) {
 	s := newServer(t, &fake{})
 	for _, target := range []string{"/pools/p", "/pools/p/odds", "/pools/p/draws/d", "/pools/p/draws/d/receipt", "/pools/p/proof/log", "/pools/p/proof/key", "/fair/p"} {
 		giveBack := useUp(&s.bounds, gate.RankDraw)
-		short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // the turn is waited for after other work
+		short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // the wait for the place begins after other work
 		w := do(s, request("GET", target, "").WithContext(short))
 		require.Equal(t, "overloaded", problemIn(t, w.Result()).Code, target)
 		require.Equal(t, "1", w.Header().Get("Retry-After"))

@@ -40,8 +40,8 @@ type fake struct {
 	codesAway bool
 	// seedsAway is the result of SeedsAway.
 	seedsAway bool
-	// unsigned is the error of signing a receipt. proving, unless it is nil, releases a
-	// proof.
+	// unsigned is the error of signing a receipt. If proving is not nil, a proof waits
+	// until it is closed.
 	unsigned error
 	// broken, if set, is the error of an export after everything was written.
 	broken  error

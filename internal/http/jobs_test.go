@@ -227,7 +227,8 @@ func (d displayed) Pool(ctx context.Context, id string) (draw.Pool, error) {
 	return p, err
 }
 
-// storedCatalogue is the database's side of a memory.
+// storedCatalogue is a database for a catalogue.Memory, which loads this catalogue from
+// it.
 type storedCatalogue catalogue.Stored
 
 func (s storedCatalogue) Catalogue(context.Context, string) (*catalogue.Stored, error) {
@@ -235,7 +236,7 @@ func (s storedCatalogue) Catalogue(context.Context, string) (*catalogue.Stored, 
 }
 
 // TestNoRequestAsksTheSource: the texts of the catalogue come from memory. A service
-// that fetches them while a request waits fails.
+// that fetches them while a request waits would fail the test.
 func TestNoRequestAsksTheSource(t *testing.T) {
 	const body = `{"prizes":[{"id":"gold","name":"Krugerrand"}]}`
 	var asked atomic.Int64

@@ -59,7 +59,8 @@ func TestHugeBodyIsRefusedBeforeItIsRead(t *testing.T) {
 	require.Equal(t, "body-too-large", problemIn(t, answer).Code)
 }
 
-// A caller may send a whole file before reading a byte of the answer.
+// TestRefusalOfALargeBodyIsRead: a caller that sends a whole file before it reads any
+// byte of the answer still gets the refusal.
 func TestRefusalOfALargeBodyIsRead(t *testing.T) {
 	addr := served(t, newServer(t, &fake{}))
 	for _, tc := range []struct {
@@ -136,9 +137,10 @@ func TestSlowHeadersAreNotWaitedFor(t *testing.T) {
 	require.NotContains(t, string(rest), "200 OK")
 }
 
-// TestEmptyChunksAreNoBody: where a call has no body, an empty one in chunks is none, with
-// or without a type, and the next request on the connection is answered. The control is a
-// body without a type that is not empty.
+// TestEmptyChunksAreNoBody: for a call without a body, a chunked body without content
+// counts as no body, with or without a Content-Type, and the next request on the
+// connection is answered. The controls are bodies with content but without a
+// Content-Type.
 func TestEmptyChunksAreNoBody(t *testing.T) {
 	address := served(t, newServer(t, &fake{}, func(c *Config) { c.WakeJobs = func() {} }))
 	for _, c := range []struct {

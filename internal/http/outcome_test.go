@@ -80,9 +80,10 @@ func (u unread) outcome(t *testing.T, headers []string, changes ...setup) string
 }
 
 // TestUnreadOutcomes: `none` states that the log does not have the draw. If a draw is
-// refused before its key was looked up in the log, an earlier request may have made it,
-// for every code. The key of a ticket counts too, and so does an unread body that may
-// contain a ticket. A draw without a key drew nothing.
+// refused before its key was looked up in the log, the outcome is `unknown` for every
+// code, because an earlier request may have made the draw. The key of a ticket counts
+// too, and so does an unread body that may contain a ticket. A draw without a key drew
+// nothing.
 func TestUnreadOutcomes(t *testing.T) {
 	t.Parallel()
 	for name, u := range unreads() {

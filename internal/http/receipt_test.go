@@ -67,7 +67,7 @@ func TestReceiptAnswers(t *testing.T) {
 	require.Equal(t, "true", w.Header().Get("Idempotent-Replayed"))
 	require.Equal(t, strings.Replace(with, `"replayed":false`, `"replayed":true`, 1), w.Body.String())
 
-	f.drawn = func(_ context.Context, r draw.Request) (draw.Draw, error) { // of a pool that gives all receipts
+	f.drawn = func(_ context.Context, r draw.Request) (draw.Draw, error) { // the pool answers every draw with a receipt
 		return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Receipt: true, Awards: []draw.Award{award(r.DrawID, r.UserID)}}, nil
 	}
 	require.Equal(t, with, ask(`{"pool":"p","user":"u"}`))
@@ -123,7 +123,7 @@ func TestReceiptProblems(t *testing.T) {
 }
 
 // TestProofsAreBounded: while the maximum number of receipts is being proven, the next
-// request waits, and draws continue. A request that times out before is refused.
+// request waits, and draws continue. A request that times out while it waits is refused.
 func TestProofsAreBounded(t *testing.T) {
 	f := &fake{proving: make(chan struct{})}
 	s := newServer(t, f)

@@ -44,7 +44,7 @@ func heldBy(t *testing.T, addr string, callers int, headers string) (megabytes u
 		require.NoError(t, err)
 	}
 	runtime.GC()
-	runtime.GC() // the data that a pool keeps outlives the first
+	runtime.GC() // the contents of a sync.Pool survive the first collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc >> 20, conns

@@ -60,7 +60,8 @@ func (f fakeStore) ShowCode(context.Context, string, int64, string) (string, err
 	return "AAAA", f.note("code")
 }
 
-// TestStepsAreOfTheirRoles: fulfil makes the steps of its work, and nothing that ends an award.
+// TestStepsAreOfTheirRoles: the role fulfil may make the steps of its work, but no step
+// that ends an award.
 func TestStepsAreOfTheirRoles(t *testing.T) {
 	t.Parallel()
 	c := draw.LifeFacts{}

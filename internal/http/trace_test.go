@@ -151,7 +151,7 @@ func TestUntracedDrawsAllocateNothingMore(t *testing.T) {
 	}
 	header := []string{"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
 	off := func(*Config) {}
-	require.InDelta(t, allocated(off), allocated(off, header...), 2) // pools of buffers lose some while the race detector watches
+	require.InDelta(t, allocated(off), allocated(off, header...), 2) // with the race detector, a sync.Pool drops some buffers
 	require.Greater(t, allocated(traced(tracetest.NewSpanRecorder()), header...), allocated(off)+5)
 	o := &observed{}
 	s := newServer(t, &fake{})

@@ -22,7 +22,8 @@ import (
 )
 
 // statusLine is the beginning of net/http's answer to an Expect header. The server must
-// not mistake a caller's text for such an answer, wherever a write has the text.
+// not mistake a caller's text for such an answer, at whatever position a write contains
+// the text.
 const statusLine = "HTTP/1.1 417 "
 
 // answerHead is the complete head of an answer that net/http itself gives.

@@ -20,8 +20,8 @@ type taker interface {
 }
 
 // judgeTurn returns the faults of a place: while it is held, callers of the same and of
-// lower ranks must be refused. A caller of a higher rank must get it at once after its
-// holder has left, and not earlier. It runs in a bubble of synctest.
+// lower ranks must be refused. A caller of a higher rank must get the place at once
+// after its holder has left, and not earlier. It runs in a bubble of synctest.
 func judgeTurn(ctx context.Context, place taker) error {
 	held, done, ok := place.Take(ctx, RankStock, errWanted)
 	if !ok {
