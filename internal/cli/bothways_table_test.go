@@ -5,7 +5,7 @@ package cli
 func bothWays() []struct {
 	line string
 	code int
-	part string // of the output, or of the message
+	part string // a part of the output or of the message
 } {
 	const spring = "pool create spring --name '' --state paused --mode optimistic"
 	return []struct {

@@ -52,9 +52,9 @@ func speaks(languages string) chromedp.Action {
 	})
 }
 
-// browse opens the admin page in British English, in a window of the given size. Other tests have windows
-// of the same browser, but never this service's address, so that they share no stored
-// data.
+// browse opens the admin page in British English, in a window of the given size. Other
+// tests have windows of the same browser, but never this service's address, so that
+// they share no stored data.
 func browse(t *testing.T, home string, width, height int, more ...chromedp.Action) *browser {
 	t.Helper()
 	shared, leave := chromedp.NewRemoteAllocator(context.Background(), servertest.Chromium(t))
@@ -230,8 +230,8 @@ func (b *browser) fits(about string) {
 	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "%s is wider than the window", about)
 }
 
-// submits searches the awards of a pool by a field; by is the field's value, and "" means
-// the field that is selected.
+// submits searches the awards of a pool by a field; by is the field's value in the list
+// of fields, and "" leaves the selected field unchanged.
 func (b *browser) submits(by, word string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`((by, word) => {

@@ -86,7 +86,7 @@ func testClaimed(t *testing.T, s *service) {
 	s.admin(http.StatusOK, "POST", "/admin/pools/spring/steps", step)
 	shown := onlyAward(t, s.admin(http.StatusOK, "GET", path, ""))
 	require.Equal(t, []any{"fulfilled", "DHL 1", true}, []any{shown["state"], shown["reference"], shown["needs_claim"]})
-	s.drawnAs("u1", "gold-1") // its replay stays the first answer, without a state
+	s.drawnAs("u1", "gold-1") // the replay is still the first answer, without a state
 }
 
 // testExpired waits until an unclaimed gold expires, and runs the job that returns it.

@@ -89,7 +89,7 @@ func dumps(t *testing.T, databaseURL, folder string) map[string]string {
 }
 
 // testLife draws units with codes. The code of one award is claimed, fulfilled, shown and
-// replaced. It returns the version of its award, and the answer to its claim.
+// replaced. It returns that award's version, and the answer to its claim.
 func testLife(t *testing.T, s *service, draws string) (version, claimed string) {
 	t.Helper()
 	drawn := func(key string) string {

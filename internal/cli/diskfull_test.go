@@ -92,7 +92,8 @@ func (s *service) drawUntil(status int, before func()) {
 }
 
 // tellsOfChanges checks the log lines about each loss of readiness: one line must state
-// the cause, and then one line the duration. A busy machine may lose it again.
+// the cause, and then one line the duration. On a busy machine, readiness may be lost
+// again.
 func tellsOfChanges(log []map[string]any) error {
 	var lost, found map[string]any
 	for _, line := range log {

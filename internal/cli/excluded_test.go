@@ -38,7 +38,7 @@ func drawnBehind(t *testing.T, old program, exclude func()) string {
 	exclude()
 	excluded.Store(true)
 	for range 20 {
-		old.run("migrate", "status") // takes a moment
+		old.run("migrate", "status") // only to let a moment pass
 	}
 	stop.Store(true)
 	drawing.Wait()

@@ -23,8 +23,8 @@ func givenUp(s *service) (lines []map[string]any) {
 	return lines
 }
 
-// drawsNamed makes draws at once, each with its own id, key and user, which must end
-// with status.
+// drawsNamed makes draws at once, each with its own id, key and user. Each must be
+// answered with status.
 func drawsNamed(t *testing.T, s *service, n, status int) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -27,7 +27,7 @@ func traces() []string {
 // collects no garbage.
 func buildAsTested(ctx context.Context, file, program string, tags ...string) *exec.Cmd {
 	args := []string{"build", "-o", file, "-toolexec=env GOGC=off GOMEMLIMIT=1500MiB"}
-	info, _ := debug.ReadBuildInfo() // a test has it
+	info, _ := debug.ReadBuildInfo() // a test always has build information
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "-race", "-gcflags":

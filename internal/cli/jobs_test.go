@@ -76,7 +76,8 @@ func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 	require.Contains(t, p.ok("job", "history", "catalogue", "--output", "json"), `"result":"lost"`)
 }
 
-// TestJobCommands: switch and pin a job, with an actor, on the database.
+// TestJobCommands: on the database, commands switch and pin a job, and record their
+// actor.
 func TestJobCommands(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "mysql")

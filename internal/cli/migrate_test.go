@@ -22,7 +22,7 @@ func (p program) standsAt(version int64, is string) string {
 	return fmt.Sprintf("schema version %d, this drawsvc knows %d: %s\n", version, p.knows(), is)
 }
 
-// migrateUp runs `migrate up`, which may have to wait for others that do.
+// migrateUp runs `migrate up`, which may have to wait for other processes that migrate.
 func (p program) migrateUp() {
 	p.tb.Helper()
 	o := p.run("migrate", "up")
@@ -141,7 +141,7 @@ func TestMigrateByTwo(t *testing.T) {
 			p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1")
 			p.ok("audit")
 
-			// And by two services that start at once.
+			// The same with two services that start at the same time.
 			p = on(t, stocktest.URL(t, dialect))
 			for range 2 {
 				all.Go(func() { p.serve("--migrate", "--demo").end() })

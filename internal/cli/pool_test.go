@@ -117,7 +117,7 @@ func TestPoolJSON(t *testing.T) {
 	require.JSONEq(t, s.admin(200, "GET", "/admin/pools/spring", ""), p.ok("pool", "show", "spring", "--output", "json"))
 	require.JSONEq(t, s.admin(200, "GET", "/admin/pools/spring/audit", ""), p.ok("audit", "--pool", "spring", "--output", "json"))
 
-	// The file is the service's.
+	// Only the service may use the file.
 	for _, args := range [][]string{
 		{"pool", "create", "summer"}, {"pool", "pause", "spring"}, {"migrate", "up"},
 		{"stock", "add", "--pool", "spring", "--prize", "gold", "--delta", "1", "--reason", "x"},

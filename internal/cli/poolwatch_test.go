@@ -83,8 +83,8 @@ func TestPoolWatch(t *testing.T) {
 	require.Contains(t, p.ok("pool", "show", "spring", "--watch=1h"), "closed", "at once")
 }
 
-// TestPoolWatchGoesOn: a service that is away does not end a watch; deleting the pool
-// does.
+// TestPoolWatchGoesOn: an unreachable service does not end a watch; the deletion of the
+// pool does.
 func TestPoolWatchGoesOn(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))

@@ -110,8 +110,8 @@ func commitmentOf(t *testing.T, s *service) (c commitment) {
 	return c
 }
 
-// exportsOverHTTP: the files of a pool come from the service that draws, and flags of
-// the database are refused with it.
+// exportsOverHTTP: the command gets the files of a pool from the service that draws.
+// With a service, flags about the database's keys are refused.
 func exportsOverHTTP(t *testing.T, s *service) (dir string) {
 	t.Helper()
 	token, _ := keyFiles(t)
@@ -153,8 +153,8 @@ func erases(t *testing.T, p program, dir, log, identity string) {
 	p.refused(exitFailure, "was destroyed", append(publish, "--pool=spring")...)
 }
 
-// verifyCatches: a change of the files is found, with its exit code, as the last line
-// or as JSON.
+// verifyCatches: verify finds a change of the files. It reports the change by its exit
+// code, and by the last line of its output or as JSON.
 func verifyCatches(t *testing.T, p program, dir, log string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.jsonl"), []byte(strings.Replace(log, `"prize":"silver","unit":1,`, `"prize":"gold","unit":1,`, 1)), 0o600))
 	o := p.run("verify", dir)

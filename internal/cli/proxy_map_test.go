@@ -23,8 +23,8 @@ func deployment(t *testing.T, pools ...string) *process {
 	return p.start("--public-draw", "--trusted-proxies", "127.0.0.1")
 }
 
-// routed starts nginx for two deployments, with the page's configuration as edit changes
-// it, and returns it as a service.
+// routed starts nginx for two deployments, with the page's configuration as changed by
+// edit, and returns nginx as a service.
 func routed(t *testing.T, edit func(string) string, first, second *process) *service {
 	t.Helper()
 	listen := servertest.FreeAddr(t)

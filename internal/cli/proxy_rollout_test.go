@@ -18,7 +18,7 @@ import (
 )
 
 // balancer starts nginx in front of several instances, with the page's configuration as
-// edit changes it, and returns its address.
+// changed by edit, and returns nginx's address.
 func balancer(t *testing.T, edit func(string) string, upstreams ...string) string {
 	t.Helper()
 	listen := servertest.FreeAddr(t)
@@ -64,8 +64,8 @@ func TestProxyAsksAnotherInstance(t *testing.T) {
 	const won, drains = "200 []", "503 [draining]"
 	require.Equal(t, map[string]int{won: 20}, answers(t, s, balancer(t, asPage, here, away), "one", 20))
 	require.Equal(t, map[string]int{drains: 20}, answers(t, s, balancer(t, asPage, away, away), "all", 20))
-	// The broken doubles are the page without its two words, and the page with only one
-	// of them.
+	// The broken doubles are the page's configuration without one of the two words that
+	// these cases need.
 	without := func(word string) func(string) string {
 		return func(config string) string {
 			require.Contains(t, config, word)

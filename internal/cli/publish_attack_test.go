@@ -20,8 +20,9 @@ type cheater struct {
 	witness       *witnesstest.Witness
 }
 
-// draws makes the users with the numbers from up to (not including) to draw in order. It
-// omits the draw of leaveOut, and inserts a draw before that of insert.
+// draws makes users draw in the order of their numbers, which are at least from and less
+// than to. It omits the draw of user leaveOut, and inserts a draw before the draw of
+// user insert.
 func (c *cheater) draws(from, to int, leaveOut, insert int) {
 	s := c.serve("--seed-identity-file", c.identity)
 	for i := from; i < to; i++ {

@@ -42,8 +42,8 @@ func readFile(t *testing.T, parts ...string) string {
 	return string(b)
 }
 
-// TestPublish: a pool is published while it is drawn from, and its folder proves it
-// after it is closed and revealed.
+// TestPublish: a pool is published while it is drawn from. After the pool is closed and
+// revealed, its folder can be verified.
 func TestPublish(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {

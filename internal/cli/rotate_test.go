@@ -163,8 +163,8 @@ func TestSecretsRotateUnderLoad(t *testing.T) {
 	}
 }
 
-// TestSeedIdentitiesAreFollowed: draws from a committed pool whose seed no identity
-// unseals begin as soon as the file has the right identity, and an invalid file changes
+// TestSeedIdentitiesAreFollowed: a service begins to draw from a committed pool as soon
+// as its file has the identity that unseals the pool's seed. An invalid file changes
 // nothing.
 func TestSeedIdentitiesAreFollowed(t *testing.T) {
 	t.Parallel()

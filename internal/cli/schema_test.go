@@ -112,7 +112,7 @@ func TestMigrateKilled(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		dialect, _, _ := strings.Cut(url, ":")
 		const rounds = 8
-		lasts := 2 * time.Second // of a complete one; known from the second round on
+		lasts := 2 * time.Second // the duration of a complete migration; known from the second round on
 		killed := 0
 		for round := 0; round < rounds || killed == 0 && round < 10*rounds; round++ { // if the machine pauses, each migration may end before it is killed
 			url := stocktest.URL(t, dialect)

@@ -44,8 +44,8 @@ type crowd struct {
 	mu sync.Mutex
 	// won has the answer of each key that was answered 200.
 	won map[string]string
-	// asked are all keys. refused are the keys that got another answer, by its status, or
-	// "draining".
+	// asked are all keys. refused has the keys that got another answer, by the status of
+	// the answer or by "draining".
 	asked   []string
 	refused map[string][]string
 	under   sync.WaitGroup

@@ -29,8 +29,8 @@ func TestLastTraces(t *testing.T) {
 	}
 }
 
-// TestTraceOfAFailedBatch: the log's line about it names its trace, which shows why its
-// transactions were repeated.
+// TestTraceOfAFailedBatch: the log line about the batch names its trace, which shows why
+// the batch's transactions were repeated.
 func TestTraceOfAFailedBatch(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)

@@ -193,7 +193,7 @@ func TestUIOfFulfil(t *testing.T) {
 	b.await(`document.querySelector("dialog .secret-code")?.textContent === "CODE-1111"`)
 	b.press("Close")
 	s.admin(http.StatusOK, "POST", "/pools/shop/draws/of-u4/claim", `{"user":"u4"}`)
-	b.await(`document.querySelector(".body [data-list]").textContent.startsWith("4 claimed.")`) // by itself
+	b.await(`document.querySelector(".body [data-list]").textContent.startsWith("4 claimed.")`) // the page updates the list by itself
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/shop", `{"state":"paused"}`)
 	b.await(`document.querySelector(".title .pill").textContent === "paused"`)
 	require.False(t, eval[bool](b, `performance.getEntriesByType("resource").some((e) => /admin.(events|jobs|hooks)|shop.(agenda|commitment)/.test(e.name))`))

@@ -59,8 +59,8 @@ func opened(t *testing.T, text []byte, separator rune) (lines []map[string]strin
 	return lines
 }
 
-// summed adds the amounts in a column. If of is not "", only lines with value in the
-// column of count.
+// summed adds the amounts in a column. If of is the name of a column, it adds only the
+// lines that have value in that column.
 func summed(t *testing.T, lines []map[string]string, column, of, value string) string {
 	t.Helper()
 	sum := decimal.Zero

@@ -139,7 +139,7 @@ func TestUICopiesPools(t *testing.T) {
 	require.Equal(t, http.StatusCreated, status, answer)
 	b.visit("#/pools/summer/manage", "Summer party")
 	b.press("Copy…")
-	b.says("begins on " + early.Format("Mon, 2 Jan 2006") + ".") // its last page has the first day
+	b.says("begins on " + early.Format("Mon, 2 Jan 2006") + ".") // the first day is on the last page of the agenda
 	b.quiet(1)                                                   // the copy into the past
 }
 

@@ -36,8 +36,9 @@ func (b *browser) folds(selector string, words ...string) {
 	require.Empty(b.t, missing(texts.All, words), "%s:\n%s", selector, texts.All)
 }
 
-// troubled returns a service on which most goes wrong that the page reports in words of
-// the service, and those of the audit and of the planned item.
+// troubled returns a service with most of the faults that the page reports in the
+// service's words. It also returns these words about the audit's violation and about the
+// planned item.
 func troubled(t *testing.T) (s *service, violation, refusal string) {
 	t.Helper()
 	database := stocktest.Migrated(t, "sqlite")

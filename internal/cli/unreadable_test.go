@@ -99,7 +99,7 @@ func TestZoneThatOneInstanceKnows(t *testing.T) {
 	at := time.Now().Add(3 * time.Second).UTC().Format(time.RFC3339Nano)
 	a.admin(http.StatusCreated, "POST", "/admin/pools/spring/agenda", fmt.Sprintf(`{"at":%q,"rules":%s}`, at, document))
 	require.Contains(t, b.admin(http.StatusOK, "GET", "/admin/pools/spring/agenda", ""), laterZone)
-	require.Eventually(t, func() bool { // the instance that can read it carries it out
+	require.Eventually(t, func() bool { // the instance that can read the item carries it out
 		return strings.Contains(b.admin(http.StatusOK, "GET", "/admin/pools/spring/rules", ""), laterZone)
 	}, time.Minute, 100*time.Millisecond)
 	refused()

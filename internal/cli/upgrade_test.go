@@ -118,7 +118,7 @@ func (r *rolling) migrateFirst() bool {
 	if r.isFile {
 		r.join(r.old)
 	}
-	if !r.goOn() { // old instances, on the new schema
+	if !r.goOn() { // old instances draw on the new schema
 		return false
 	}
 	if !r.isFile {
@@ -154,7 +154,8 @@ func (r *rolling) replaceFirst() bool {
 	return r.replaceAll(r.next)
 }
 
-// TestUpgrade runs this program together with the next program, whose schema only adds.
+// TestUpgrade runs this program together with the next program, whose schema only adds
+// to this program's.
 func TestUpgrade(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		old, next := on(t, url), on(t, url)
