@@ -87,7 +87,7 @@ func stockWithCodes(t *testing.T, store *stock.Store, c candidate, url string) {
 // again for each part, a million steps would take hours.
 func requireReadOnce(t *testing.T, store *stock.Store, c candidate, url string) {
 	t.Helper()
-	require.NoError(t, store.Close()) // the counts of a session are there once it has ended
+	require.NoError(t, store.Close()) // PostgreSQL counts the reads of a session when the session has ended
 	var read, sessions int64
 	for sessions = 1; sessions > 0; time.Sleep(pollEvery) {
 		const open = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`

@@ -13,8 +13,8 @@ import (
 )
 
 // TestOwnProc reads a /proc that the test wrote. The program's name may contain blanks
-// and parentheses. All CPU times count, except idle and iowait, and those that user
-// already contains.
+// and parentheses. All CPU times count, except idle, iowait, and the times that are
+// already part of user.
 func TestOwnProc(t *testing.T) {
 	const rest = ` S 41 42 42 0 -1 4194304 2500 99 0 0 311 122 7 5 20 0 12 0 8161 1268277248 4721 18446744073709551615` +
 		` 1 1 0 0 0 0 0 4096 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0`
@@ -62,7 +62,7 @@ func TestProcesses(t *testing.T) {
 	before, err := processes()
 	require.NoError(t, err)
 	var after map[int]procfs.ProcStat
-	require.Eventually(t, func() bool { // it works meanwhile
+	require.Eventually(t, func() bool { // the loop itself uses CPU
 		after, err = processes()
 		return err == nil && cpuOf(after, os.Getpid())-cpuOf(before, os.Getpid()) > 2*tick
 	}, 10*time.Second, time.Millisecond)

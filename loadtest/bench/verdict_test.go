@@ -73,8 +73,8 @@ func TestWorseRatiosFailTheRun(t *testing.T) {
 	require.EqualError(t, err, "1 ratios have fallen by more than 20 %:\n  sold out ÷ no-op: 0.538, published 1.08")
 }
 
-// TestOneGoodRoundExcusesALowMedian: a median that fell does not count if one round was as good as the
-// worst published one; without that round it does.
+// TestOneGoodRoundExcusesALowMedian: a median that fell does not count if one round was
+// as good as the worst published one; without that round it does.
 func TestOneGoodRoundExcusesALowMedian(t *testing.T) {
 	was := judged{spread: spread{Median: 1, Low: 0.9, High: 1.1}, Least: 0.5}
 	assert.False(t, judged{spread: spread{Median: 0.7, Low: 0.6, High: 0.91}}.worse(was))
@@ -103,8 +103,9 @@ func TestUnpublishedRatioFailsTheRun(t *testing.T) {
 
 }
 
-// TestLimitsStandForUnpublishedRatios: an entry is compared with three quarters of its limit before it is published,
-// with the published ratio afterwards, and with nothing if it has neither.
+// TestLimitsStandForUnpublishedRatios: an entry is compared with three quarters of its
+// limit before it is published, with the published ratio afterwards, and with nothing
+// if it has neither.
 func TestLimitsStandForUnpublishedRatios(t *testing.T) {
 	ratio := func(median float64) judged { return judged{spread: spread{Median: median, Low: median, High: median}} }
 	list := []entry{{name: "least", limits: atLeast(0.9)}, {name: "most", limits: atMost(1.5)}, {name: "known", limits: atLeast(0.9)}, {name: "free"}}
@@ -183,7 +184,8 @@ func TestFirstTable(t *testing.T) {
 	require.Equal(t, map[string]bool{"postgres": true, "mysql": true, "sqlite": true}, guarded)
 }
 
-// TestGuardKnowsEveryRow: each row of the quick mode has a published ratio, or a limit until it has one.
+// TestGuardKnowsEveryRow: each row of the quick mode has a published ratio, or a limit
+// until it has one.
 func TestGuardKnowsEveryRow(t *testing.T) {
 	published, err := report.Read[document]("results/published.json")
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 
 const root = "../.."
 
-// pageOf is a page with its text, the computed values, and the values that the page
-// must state.
+// pageOf is a page: its text, its generated sections, and the sentences that it must
+// contain.
 type pageOf struct {
 	text     string
 	sections func(*benchmark, published) []report.Section

@@ -20,7 +20,8 @@ func takesLong(folder string) bool {
 }
 
 // TestTestsCondemnDoubles: the test that a double names fails on the double. That it
-// passes on the unchanged source is known, because it runs there with all other tests.
+// passes on the unchanged source is already tested, because it runs there with all other
+// tests.
 func TestTestsCondemnDoubles(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Results of two tests on one lock make one row. Values that no test measured are
-// marked as missing. The rest of the page stays.
+// TestRun: the results of two tests on one lock make one row. Values that no test
+// measured are marked as missing. The rest of the page stays.
 func TestRun(t *testing.T) {
 	results := filepath.Join(t.TempDir(), "results.json")
 	require.NoError(t, os.WriteFile(results, []byte(

@@ -189,8 +189,8 @@ func TestNoOrderExplainsABrokenHistory(t *testing.T) {
 	}
 }
 
-// TestChangesTakeVersions: an operator's change between two draws leaves no gap of
-// versions, and one in the middle of a draw does.
+// TestChangesTakeVersions: a version of an operator's change between two draws is not a
+// gap, and a version of a change in the middle of a draw is.
 func TestChangesTakeVersions(t *testing.T) {
 	ops := []Op{draw(0, "a", unit(3, "tin", 1)), draw(2, "b", unit(6, "tin", 2), unit(7, "gold", 1)), stocked(4, "m", 1, 9, 4, 2)}
 	require.Equal(t, porcupine.Ok, Linear(ops, pool, made(), 2, []int64{2, 4, 5, 8}, time.Minute))
