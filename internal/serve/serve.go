@@ -114,8 +114,8 @@ func hangups() (asked chan os.Signal, stop func()) {
 }
 
 // follow exports changing values in the metrics while the service runs, and does due
-// work. It returns the readiness, the metrics of hooks, and the functions stops, each of
-// which ends a part of this work.
+// work. It returns the readiness, the metrics of hooks, and the functions stops. Each of
+// these functions ends a part of this work.
 func (c *Config) follow(store *stock.Store, lock locker.Lock, registry *prometheus.Registry, log *slog.Logger) (ready *readiness, sent *hookMetrics, stops []func()) {
 	ready, sent = newReadiness(store, lock, c.lock.url, log), newHookMetrics(registry)
 	ready.show(registry)

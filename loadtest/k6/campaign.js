@@ -14,7 +14,7 @@ const pool = lib.pool('campaign', '5,50,2000');
 const max = lib.number('MAX', 3, 1); // maximum number of draws of a user
 const winsMax = lib.number('WINS_MAX', 2, 1); // maximum number of wins of a user
 const users = lib.number('USERS', 150, 1);
-const late = lib.number('LATE', 200); // number of draws by other users, in the middle of which the pool is closed
+const late = lib.number('LATE', 200); // number of draws by other users; the pool is closed in the middle of them
 const vus = lib.number('VUS', 40, 1);
 
 const times = 4; // each user requests this multiple of max draws
