@@ -34,7 +34,7 @@ func arguments(n int) cobra.PositionalArgs {
 const near = 2
 
 // noArguments refuses arguments. An argument in place of a subcommand is treated as a
-// misspelt one.
+// misspelt subcommand.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func suggest(c *cobra.Command, name string) string {
 	return ""
 }
 
-// deeper returns the commands of a name below the subcommands of c.
+// deeper returns the commands with a name that are below the subcommands of c.
 func deeper(c *cobra.Command, name string) (found []string) {
 	for _, sub := range c.Commands() {
 		for _, leaf := range sub.Commands() {

@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// errViolation: an audit found a broken rule, which the table names.
+// errViolation means that an audit found a broken rule, which the printed table names.
 var errViolation = errors.New("the audit found violations")
 
 func auditCommand(env setting.Environment) *cobra.Command {
@@ -58,7 +58,7 @@ code 3 says that one is broken.`
 
 func isBroken(a api.Audit) bool { return !a.OK }
 
-// audit audits a pool, or for poolID "" all pools in sequence.
+// audit audits a pool, or all pools in sequence if poolID is "".
 func audit(ctx context.Context, poolID string, all func(context.Context) ([]string, error), one func(context.Context, string) (api.Audit, error)) ([]api.Audit, error) {
 	ids := []string{poolID}
 	if poolID == "" {

@@ -43,7 +43,7 @@ func readAward(args []string) (int64, error) {
 	return version, nil
 }
 
-// awardState gives the command a flag that is a state of awards.
+// awardState adds to the command a flag whose value is a state of awards.
 func awardState(c *command, state *draw.AwardState, name, usage string) {
 	c.Flags().StringVar((*string)(state), name, "", usage)
 	var states []string

@@ -258,6 +258,6 @@ func sealKeyCommand(env setting.Environment) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&id, "id", "k"+time.Now().UTC().Format("20060102150405"), "`ID` of the key, another one for each key")
-	c.Flags().Lookup("id").DefValue = "k and the time" // in the words of help and manual
+	c.Flags().Lookup("id").DefValue = "k and the time" // help and manual show this as the default
 	return newGroup("seal-key", "Create keys that seal codes", c)
 }

@@ -328,7 +328,7 @@ func (a *actor) flag(c *cobra.Command) {
 		name += ":" + u.Username
 	}
 	c.Flags().StringVar((*string)(a), "actor", name, "`name` of the recorded author")
-	c.Flags().Lookup("actor").DefValue = "cli:USER" // in the words of help and manual
+	c.Flags().Lookup("actor").DefValue = "cli:USER" // help and manual show this as the default
 }
 
 // check refuses an actor that cannot be recorded.

@@ -84,7 +84,7 @@ func (w *committing) check([]string) error {
 }
 
 // sealTo reads the recipients to whom the secrets of a commitment are sealed; besides are
-// those of the escrow.
+// the recipients of the escrow.
 func sealTo(to *setting.RecipientsFlag, escrow string) (recipients, besides *proof.Recipients, err error) {
 	if recipients, err = to.Read(); err != nil {
 		return nil, nil, err
@@ -136,7 +136,8 @@ reads and signs the log, and needs no --seed-identity-file here.`
 }
 
 // The modes of published files and folders: a web server under another account serves
-// them. They are set explicitly, because the process's umask makes new files private.
+// them. The modes are set explicitly, because the process's umask makes new files
+// private.
 const (
 	publicFile   = 0o644
 	publicFolder = 0o755
@@ -157,7 +158,7 @@ func exportProof(ctx context.Context, from *api.Client, pool, dir string) (err e
 type proofFolder struct {
 	dir    string
 	isMade bool                // whether create has made the folder
-	files  map[string]*os.File // by their names, those that are not renamed yet
+	files  map[string]*os.File // the files that are not renamed yet, by name
 }
 
 // create begins a file, and creates the folder for the first one.

@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/checkup"
 )
 
-// errDanger: the doctor found that a guarantee is endangered, and has printed it.
+// errDanger means that the doctor found an endangered guarantee, and has printed it.
 var errDanger = errors.New("the doctor found danger")
 
 func doctorCommand(env setting.Environment) *cobra.Command {

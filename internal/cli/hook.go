@@ -45,8 +45,8 @@ func hookArgument(c *cobra.Command, args []string) error {
 	return draw.CheckID("the hook's id", args[0])
 }
 
-// listFlag declares a flag for a list of a filter. The returned function returns the list
-// as JSON, nil if the flag is not given.
+// listFlag declares a flag whose value is a list, for a filter. The returned function
+// returns the list as JSON, nil if the flag is not given.
 func listFlag(c *command, name, usage string) func() jsontext.Value {
 	var list []string
 	c.Flags().StringSliceVar(&list, name, nil, usage)
@@ -56,7 +56,7 @@ func listFlag(c *command, name, usage string) func() jsontext.Value {
 		}
 		text, err := json.Marshal(list)
 		if err != nil {
-			return jsontext.Value(`[""]`) // which is refused
+			return jsontext.Value(`[""]`) // the service refuses this list
 		}
 		return text
 	}

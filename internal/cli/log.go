@@ -35,7 +35,7 @@ func exportCommand(env setting.Environment) *cobra.Command {
 		exportAwardsCommand(env), exportMovesCommand(env), exportPrizesCommand(env), exportStatementsCommand(env))
 }
 
-// exported is an export of entries, with its flags.
+// exported is the command line of an export of entries.
 type exported struct {
 	*command
 	after    int64
@@ -188,7 +188,7 @@ func writeRows[E any](
 		}
 		after = *next
 	}
-	return rows.Flush() // the header, if nothing else was written
+	return rows.Flush() // writes at least the header
 }
 
 func exportStatementsCommand(env setting.Environment) *cobra.Command {

@@ -45,8 +45,8 @@ func manCommand(env setting.Environment) *cobra.Command {
 }
 
 // manualDate returns the date of the pages: the time of the commit, so that every build
-// of the commit writes the same pages. Nil means that the time is unknown: then
-// SOURCE_DATE_EPOCH decides, or without it the clock.
+// of the commit writes the same pages. It returns nil if SOURCE_DATE_EPOCH is set, which
+// then decides, or if the time is unknown: then the clock decides.
 func manualDate(env setting.Environment) *time.Time {
 	_, isSet := env.LookUp("SOURCE_DATE_EPOCH")
 	info, ok := debug.ReadBuildInfo()
@@ -54,7 +54,7 @@ func manualDate(env setting.Environment) *time.Time {
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339, setting.Setting(info, "vcs.time"))
-	if err != nil { // the build has no time
+	if err != nil { // the build does not state the time of the commit
 		return nil
 	}
 	return &at

@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// errPending: migrations are pending, and the command has printed which.
+// errPending means that migrations are pending. The command has printed them.
 var errPending = errors.New("a migration is pending: run `drawsvc migrate up`")
 
 func migrateCommand(env setting.Environment) *cobra.Command {

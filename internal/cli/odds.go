@@ -42,8 +42,8 @@ pool would refuse the draw is an answer too, with exit code 0.`
 	})
 }
 
-// printRefusal prints why the pool would refuse a draw now, and from when on it would
-// not.
+// printRefusal prints why the pool would refuse a draw now, and from when on it will
+// accept draws again.
 func printRefusal(w io.Writer, pool, user string, r *api.Refused) error {
 	text := fmt.Sprintf("pool %s refuses a draw now, with %s: %s", pool, r.Refused, r.Detail)
 	if user != "" {

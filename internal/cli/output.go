@@ -30,7 +30,7 @@ func moved(units int64) string {
 	return fmt.Sprintf("%+d %s", units, do(max(units, -units), "unit", "units"))
 }
 
-// do returns the verb for n subjects: one for n = 1, otherwise many.
+// do returns the verb for n subjects: the parameter one if n is 1, otherwise many.
 func do(n int64, one, many string) string {
 	if n == 1 {
 		return one
@@ -132,7 +132,7 @@ func (t *table) layOut(out *bytes.Buffer, block [][]string) {
 }
 
 const (
-	// An import is long if it has progressLines, or takes progressWait.
+	// An import is long if it has more than progressLines lines, or takes progressWait.
 	progressLines = 10_000
 	progressWait  = time.Second
 	// progressEvery is how often the bar is drawn.
@@ -151,7 +151,7 @@ func newProgress(w io.Writer, terminal bool) *progress {
 	return &progress{w: w, terminal: terminal, begun: time.Now()}
 }
 
-// at sets the number of moves that are done, of total.
+// at sets how many of the total moves are done.
 func (p *progress) at(done, total int) {
 	if !p.terminal || p.bar == nil && total <= progressLines && time.Since(p.begun) < progressWait {
 		return
@@ -190,7 +190,7 @@ func orDash[S ~string](text *S) string {
 	return string(*text)
 }
 
-// timeOrDash returns a time of a view, to the second.
+// timeOrDash returns a time of a view to the second, or a dash for nil.
 func timeOrDash(text *string) string {
 	if text == nil {
 		return "-"
@@ -202,7 +202,7 @@ func timeOrDash(text *string) string {
 	return at.Format(time.RFC3339)
 }
 
-// orEndless formats a number of units for a table, nil for an endless blank.
+// orEndless formats a number of units for a table; units is nil for an endless blank.
 func orEndless(units *int64) string {
 	if units == nil {
 		return "endless"

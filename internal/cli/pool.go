@@ -170,8 +170,8 @@ func archived(p *api.Pool) string {
 	return ""
 }
 
-// printPools prints the pools that each passes to its function. It keeps no pool in
-// memory, because a pool may have 100,000 prizes.
+// printPools prints the pools that each passes to do. It keeps no pool in memory,
+// because a pool may have 100,000 prizes.
 func printPools(w io.Writer, o output, each func(do func(*api.Pool) error) error) error {
 	if o == outputJSON {
 		return printPoolsJSON(w, each)
@@ -393,7 +393,7 @@ func watchPool(ctx context.Context, env setting.Environment, pools *api.Client, 
 	return nil
 }
 
-// isAway reports whether the next attempt may succeed.
+// isAway reports whether an attempt after err may succeed.
 func isAway(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) ||
 		slices.Contains([]draw.Code{draw.CodeStoreUnavailable, draw.CodeOverloaded, draw.CodeContended, draw.CodeDraining}, draw.CodeOf(err))

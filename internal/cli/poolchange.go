@@ -64,7 +64,7 @@ func (c *poolChange) says(check func() error, do func(ctx context.Context, on *a
 		if err != nil {
 			return err
 		}
-		done, more, hasMore := strings.Cut(done, "\n") // the seed, after a reveal
+		done, more, hasMore := strings.Cut(done, "\n") // after a reveal, more is the seed
 		_, err = setting.Printf(c.env.Stdout, "pool %s %s\n", c.pool, done)
 		if err == nil && hasMore {
 			_, err = setting.Printf(c.env.Stdout, "%s\n", more)
@@ -214,7 +214,8 @@ type opener struct {
 	roundFile string
 	fetch     bool
 	beaconURL string
-	// wait is how long after the time of a round the command stops requesting it.
+	// wait is the maximum time after a round's own time for which the command requests
+	// the round.
 	wait time.Duration
 }
 

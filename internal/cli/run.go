@@ -197,9 +197,9 @@ func knownVariables(c *cobra.Command) map[string]bool {
 	return known
 }
 
-// isForeign reports whether the variable is set for something other than a flag. Tests,
-// Kubernetes for a service named drawsvc, and teams for their own scripts set such
-// variables.
+// isForeign reports whether the variable is set for something other than a flag. Such
+// variables are set by tests, by Kubernetes for a service named drawsvc, and by teams
+// for their own scripts.
 func isForeign(name string) bool {
 	switch {
 	case strings.HasPrefix(name, "DRAWSVC_TEST_"), strings.HasPrefix(name, "DRAWSVC_X_"), slices.Contains(fault.Variables(), name):
@@ -221,7 +221,7 @@ func flagError(c *cobra.Command, err error) error {
 		return wrongValue(wrong)
 	}
 	unknown, ok := strings.CutPrefix(err.Error(), "unknown flag: ")
-	if _, short, isShort := strings.Cut(err.Error(), " in -"); isShort { // no flag has one letter
+	if _, short, isShort := strings.Cut(err.Error(), " in -"); isShort { // because no flag has only one letter
 		short, _, _ = strings.Cut(short, "=")
 		unknown, ok, err = "--"+short, true, errors.New("unknown flag: -"+short)
 	}

@@ -135,7 +135,7 @@ func printImported(w io.Writer, wanted *draw.Import, done *api.Imported) error {
 	return cmp.Or(err, printEncoding(w, done.Encoding))
 }
 
-// printEncoding prints that the encoding of a file was guessed, if that is so.
+// printEncoding prints a note if the encoding of a file was guessed.
 func printEncoding(w io.Writer, encoding draw.Encoding) error {
 	if encoding != draw.EncodingWindows1252 {
 		return nil

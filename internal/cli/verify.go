@@ -154,8 +154,8 @@ func skipped(r *proof.Report) string {
 	return fmt.Sprintf(", %s skipped", counted(r.Skipped, "version"))
 }
 
-// zonesOf names the release of the time zones that this verification used, and that of
-// the folder if it differs.
+// zonesOf names the release of the time zones that this verification used, and the
+// folder's release if it differs.
 func zonesOf(r *proof.Report) string {
 	if r.FolderZones == "" || r.FolderZones == r.Zones {
 		return "time zones: " + r.Zones
@@ -184,7 +184,7 @@ func receiptCommand(env setting.Environment) *cobra.Command {
 	return newGroup("receipt", "Work on receipts of verifiable draws", receiptVerifyCommand(env))
 }
 
-// receiptChecks are the checks of a receipt.
+// receiptChecks are the values that a receipt is checked against.
 type receiptChecks struct{ key, drawID, user, checkpoint string }
 
 func receiptVerifyCommand(env setting.Environment) *cobra.Command {
