@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// writeCopied answers with a, or with 304 if the caller already has it.
+// writeCopied answers with the copy a, or with 304 if the caller already has it.
 func (c call) writeCopied(a *packed.Copy) {
 	h := c.gin.Writer.Header()
 	body, isKnown := a.Choose(c.gin.Request.Header, h)

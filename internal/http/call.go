@@ -38,7 +38,7 @@ type call struct {
 // connection if a part of the answer was already sent.
 type handler func(c call) error
 
-// readPath decodes and checks the parts of the path, for param.
+// readPath decodes and checks the parts of the path, which param returns.
 func (c call) readPath() error {
 	for i := range c.gin.Params {
 		p := &c.gin.Params[i]
@@ -194,7 +194,7 @@ type route struct {
 	handle handler
 }
 
-// draws states that the call is a draw, so that its problems must state its outcome.
+// draws reports whether the call is a draw, whose problems must state its outcome.
 func (r *route) draws() bool { return r.path == drawPath || r.path == poolDrawPath }
 
 // streams reports whether the answer lasts as long as its caller listens.

@@ -216,7 +216,7 @@ const drainMin, drainMax = 256 << 10, 2 * api.FileMax
 // leaveBody marks the call as answered without reading the body of its request, if it
 // has one. The connection is closed after the answer.
 func (c call) leaveBody() {
-	if c.gin.Request.ContentLength != 0 { // -1 in chunks
+	if c.gin.Request.ContentLength != 0 { // it is -1 for a body in chunks
 		c.gin.Writer.Header()["Connection"] = []string{"close"}
 	}
 }

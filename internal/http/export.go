@@ -23,7 +23,7 @@ const typeCSVHeader = typeCSV + "; charset=utf-8; header=present"
 // json for all others.
 func orCSV(json, csv handler) handler { return or(typeCSV, csv, json) }
 
-// orNDJSON does the same with ndjson.
+// orNDJSON does the same as orCSV, with ndjson.
 func orNDJSON(json, ndjson handler) handler { return or(typeNDJSON, ndjson, json) }
 
 func or(mediaType string, preferred, json handler) handler {

@@ -90,7 +90,7 @@ const scrapesMax = 4
 const (
 	// readyMax is the timeout of a check of readiness.
 	readyMax = 2 * time.Second
-	// readyFor is how long its result is used.
+	// readyFor is how long the result of a check is used.
 	readyFor = time.Second
 )
 
@@ -98,7 +98,7 @@ const (
 // callers.
 type readiness struct {
 	check func(ctx context.Context) error
-	turn  *semaphore.Weighted // its holder may read and write the rest
+	turn  *semaphore.Weighted // its holder may access the other fields
 	at    time.Time
 	err   error
 }

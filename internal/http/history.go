@@ -97,7 +97,7 @@ func (s *Server) endOfSearch(ctx context.Context, c call, after, through int64) 
 	if end.Cursor = max(after, through); through == math.MaxInt64 {
 		end.Cursor = after
 	}
-	pool, err := s.Store.Pool(ctx, c.param("pool")) // in the place that the call has already
+	pool, err := s.Store.Pool(ctx, c.param("pool")) // the call already holds a place
 	if through < pool.Version {
 		end.Next = &through
 	}

@@ -166,7 +166,7 @@ func (c *call) check() error {
 	if err := c.readPath(); err != nil {
 		return err
 	}
-	if !c.route.draws() { // a draw's log line has neither
+	if !c.route.draws() { // the log line of a draw has neither actor nor pool
 		c.gin.Set(admittedKey{}, admitted{c.caller.Name, c.param("pool")})
 	}
 	if c.gin.Request.URL.RawQuery != "" {

@@ -176,7 +176,7 @@ func (s *Server) prizes(ctx context.Context, c call) (api.Prizes, error) {
 	return api.Prizes{Prizes: api.ShowEach(pool.Prizes, api.ShowPrize)}, err
 }
 
-// exportPrizes answers the same call with a file that can be imported.
+// exportPrizes answers GET /admin/pools/{pool}/prizes with a file that can be imported.
 func (s *Server) exportPrizes(c call) error {
 	style, err := c.word(formulas, api.FormulasExact, api.FormulasEscaped)
 	if err != nil {

@@ -45,7 +45,7 @@ func (c call) log(level slog.Level, taken time.Duration) {
 	case status == nethttp.StatusInternalServerError:
 		level = slog.LevelError
 	case status > nethttp.StatusInternalServerError && !c.route.draws() && !c.route.probes():
-		level = slog.LevelWarn // failed draws are logged with their batch, and a change of readiness once
+		level = slog.LevelWarn // draws and probes are left out: failed draws are logged with their batch, and each change of readiness once
 	case isRefusal(status) || status >= nethttp.StatusBadRequest && level > slog.LevelDebug:
 		level = c.server.refusals.level(refusalOf(c.route.path, cause), c.server.gate.Remote(c.gin.Request))
 	}

@@ -74,7 +74,7 @@ func (s *Server) routes() []route {
 	}, slices.Concat(s.agendaRoutes(), s.otherRoutes())...)
 }
 
-// agendaRoutes are those below a pool's agenda.
+// agendaRoutes are the routes below a pool's agenda.
 func (s *Server) agendaRoutes() []route {
 	jsons := []string{typeJSON}
 	return []route{
@@ -133,8 +133,8 @@ func (s *Server) newEngine(table []route) (*gin.Engine, error) {
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
-	// Names of draws may contain anything printable, even slashes: routes are matched
-	// on the path as it was sent, and its parts decoded afterwards. gin would decode
+	// Names of draws may contain anything printable, even slashes: routes are matched on
+	// the path as it was sent, and its parts are decoded afterwards. gin would decode
 	// them as a query, with + for a space.
 	e.UseEscapedPath = true
 	e.UnescapePathValues = false

@@ -106,8 +106,8 @@ func (s *Server) setRules(ctx context.Context, c call, wanted *draw.Rules, versi
 	return c.showRules(&set, &pool), nil
 }
 
-// encodeOdds encodes the answer to GET /pools/{pool}/odds, if the rules allow players
-// to read them. They follow from the pool's state and, if the rules have a budget with
+// encodeOdds encodes the answer to GET /pools/{pool}/odds, if the rules allow players to
+// read them. The odds follow from the pool's state and, if the rules have a budget with
 // a window, from the time.
 func (s *Server) encodeOdds(ctx context.Context, poolID string) ([]byte, error) {
 	found, err := s.Store.Odds(ctx, poolID, "")

@@ -77,8 +77,8 @@ type Limits struct {
 	ShutdownDelay time.Duration
 	// ConnectionsMax is the maximum number of connections of Serve; 0 means 4096.
 	ConnectionsMax int
-	// Unbounded removes the limits of bodies and files: all callers are in this
-	// process.
+	// Unbounded removes the limits of bodies and files, for a server whose callers are
+	// all in this process.
 	Unbounded bool
 }
 

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// simulatedMax is the maximum number of draws of a simulation: so many take some
-	// seconds. simulatedUsersMax is the maximum number of users, which take memory. The
-	// command drawsvc simulate runs larger simulations.
+	// simulatedMax is the maximum number of draws of a simulation: that many draws take
+	// some seconds. simulatedUsersMax is the maximum number of users, which take memory.
+	// The command drawsvc simulate runs larger simulations.
 	simulatedMax      = 1_000_000
 	simulatedUsersMax = 300_000
 	// simulatedPrizesMax is the maximum number of prizes of a pool that is simulated.

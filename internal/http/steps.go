@@ -59,7 +59,8 @@ func (c call) mayStep(what draw.StepKind) error {
 	return draw.Errorf(draw.CodeForbidden, "a token of role %s may not make an award %s", c.caller.Role, what)
 }
 
-// postStep answers POST /admin/pools/{pool}/steps: one step as JSON, or a file of many.
+// postStep answers POST /admin/pools/{pool}/steps: one step as JSON, or a file of many
+// steps.
 func (s *Server) postStep(c call) error {
 	if checkContentType(c.gin.Request.Header, typeCSV, "header") == nil {
 		return s.postSteps(c)

@@ -66,7 +66,7 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 
 // Drawer decides draws. DrawFor accepts requests that were checked, has its own
 // deadline and returns *draw.Error; requestID names the HTTP request in the log. After
-// the beginning of Drain it rejects new draws as draining; Drain returns when those
+// the beginning of Drain it rejects new draws as draining; Drain returns when the draws
 // under way are decided, or with ctx's error.
 type Drawer interface {
 	DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error)
@@ -93,7 +93,7 @@ type Tickets interface {
 type Pools interface {
 	CreatePool(ctx context.Context, p draw.Pool, actor string) (draw.Pool, error)
 	// PoolPage returns at most limit pools that wanted selects, with ids above after, in
-	// order of their ids, and the after of the next page, "" for none.
+	// order of their ids, and the value of after for the next page, "" for none.
 	PoolPage(ctx context.Context, wanted draw.PoolFilter, after string, limit int) (pools []draw.Pool, next string, err error)
 	ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error)
 }
@@ -166,8 +166,8 @@ type Users interface {
 
 // Agendas reads the agendas of pools.
 type Agendas interface {
-	// Agenda returns at most limit items with a number above after, in order; open
-	// leaves out those that are done.
+	// Agenda returns at most limit items with a number above after, in order; if open is
+	// set, it leaves out items that are done.
 	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
 	// Opening returns when the agenda opens a pool next, and when it pauses or closes
 	// it; zero times for never.
@@ -179,7 +179,7 @@ type Agendas interface {
 // AgendaParts reads parts of the agendas of pools.
 type AgendaParts interface {
 	// AgendaPart returns a page of a part of an agenda, in the order of that part. If the
-	// first page leaves open moves of stock out, omitted is their number.
+	// first page leaves out open moves of stock, omitted is their number.
 	AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) (items []draw.Item, omitted int64, err error)
 	// AgendaSums returns the units that an agenda releases, by prize and by the spans between
 	// times. withoutStock leaves open moves of stock out.

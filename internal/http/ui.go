@@ -19,7 +19,7 @@ func (s *Server) uiFiles() handler {
 // uiFile returns the handler that answers with an embedded file, with the operator's name
 // in it. named returns the file that a call names, and whether the call may have it.
 func (s *Server) uiFile(named func(c call) (name string, isAllowed bool)) handler {
-	var kept sync.Map // of *packed.Copy by name: existing files, each compressed once
+	var kept sync.Map // *packed.Copy by name, only of existing files; each is compressed once
 	return func(c call) error {
 		name, isAllowed := named(c)
 		file, found := ui.Open(name)

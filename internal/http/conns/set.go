@@ -38,7 +38,7 @@ type Set struct {
 	// room has a token after a connection has ended, or has become idle.
 	room chan struct{}
 
-	mu    sync.Mutex // guards open, the standing of its conns, idled, and full
+	mu    sync.Mutex // guards the fields below, and the standing of the open connections
 	open  map[*Conn]struct{}
 	from  map[netip.Addr]int // number of open connections, by address
 	idled uint64             // counts how often a connection has become idle
@@ -53,7 +53,7 @@ const (
 	admissionRefused
 	// admissionAwaited means that there is no room for the connection yet.
 	admissionAwaited
-	// admissionEnded: the listener was closed first.
+	// admissionEnded means that the listener was closed first.
 	admissionEnded
 )
 
@@ -210,9 +210,9 @@ func (c *Conn) isIdle(now time.Time) bool {
 	return bodies%2 == 1 && now.Sub(s.since) >= silentMax
 }
 
-// longestIdle returns the connection that has been without a request longest, nil if
-// all have one. Connections that wait for their first request come last. With an
-// address it returns a connection of that address.
+// longestIdle returns the connection that has been without a request longest, nil if all
+// have one. Connections that wait for their first request come last. If from is valid,
+// it returns a connection of that address.
 func (c *Set) longestIdle(now time.Time, from netip.Addr) (longest *Conn) {
 	var found standing
 	for of := range c.open {

@@ -76,8 +76,8 @@ func NewBounds(connections int) Bounds {
 	}
 }
 
-// oneMoreForEach is a bound with the given number of places for the lowest rank, and
-// one more place for each higher rank.
+// oneMoreForEach returns a bound with the given number of places for the lowest rank,
+// and one more place for each higher rank.
 func oneMoreForEach(lowest int64) *Shares {
 	return NewShares([Ranks]int64{lowest, lowest + 1, lowest + 2, lowest + 3})
 }

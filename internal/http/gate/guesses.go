@@ -11,7 +11,7 @@ import (
 const (
 	// Burst is how many wrong tokens an address may send at once.
 	Burst = 20
-	// Every is the interval at which it may send another one after that.
+	// Every is the interval at which that address may then send one more.
 	Every = 5 * time.Second
 	// MaxGuessers is the maximum number of addresses that are counted individually. The
 	// others share one count.

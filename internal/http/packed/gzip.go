@@ -40,7 +40,8 @@ func Accepts(h nethttp.Header) bool {
 	return named > 0 || named < 0 && any > 0
 }
 
-// NewCompressor returns a compressor for the pool of a Writer; it keeps some 800 kB.
+// NewCompressor returns a compressor for the sync.Pool of a Writer; it keeps some 800
+// kB.
 func NewCompressor() any {
 	w, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is valid
 	return w
@@ -66,8 +67,8 @@ func NewWriter(w gin.ResponseWriter, writers *sync.Pool) *Writer {
 const gzipTag = "-gzip"
 
 // asGzip sets the headers of a compressed answer. Its tag differs from that of the plain
-// answer, because its bytes differ (RFC 9110). It is strong, because If-Match does not
-// accept weak tags.
+// answer, because its bytes differ (RFC 9110). The tag is strong, because If-Match does
+// not accept weak tags.
 func asGzip(h nethttp.Header) {
 	h.Set("Content-Encoding", "gzip")
 	if tag, isTag := strings.CutSuffix(h.Get("ETag"), `"`); isTag {
