@@ -21,9 +21,9 @@ type backend struct {
 	sealing sealing
 }
 
-// sealing holds the settings for committing pools. To are the recipients to whom seeds
-// are sealed, nil for none. Escrow are further recipients, outside of the service. origin
-// is the host under which logs are published, "" for the host of the request.
+// sealing holds the settings for committing pools. To holds the recipients to whom seeds
+// are sealed, nil for none. Escrow holds further recipients, outside of the service.
+// origin is the host under which logs are published, "" for the host of the request.
 type sealing struct {
 	To, Escrow *proof.Recipients
 	origin     string
@@ -117,7 +117,7 @@ func (b backend) ExportProof(ctx context.Context, poolID string, create func(nam
 		api.ZonesFile: proof.Zones(),
 	}
 	for _, name := range api.ProofFiles() {
-		if len(content[name]) == 0 { // the log, and the parts that are not revealed yet
+		if len(content[name]) == 0 { // as for the log, and for parts that are not revealed yet
 			continue
 		}
 		w, err := create(name)

@@ -40,7 +40,7 @@ func (c *certificate) use(texts [][]byte) error {
 	return nil
 }
 
-// show adds the gauge of the chain's end. c may be nil.
+// show adds the gauge of the time at which the chain ends. c may be nil.
 func (c *certificate) show(r prometheus.Registerer) {
 	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "drawsvc_certificate_end_timestamp_seconds", Help: "When the first certificate of the chain of --tls-cert ends; +Inf without one.",

@@ -133,8 +133,9 @@ func lockScheme(url string) string {
 }
 
 // demoSeeds gives the demo an identity in a file next to the database file, and makes it
-// the recipient of seeds. It does so only if neither was given and the database is a
-// file. With a database server, each instance of a demo would get a different identity.
+// the recipient of seeds. It does so only if neither an identity nor recipients were
+// given and the database is a file. With a database server, each instance of a demo
+// would get a different identity.
 func (c *Config) demoSeeds(store *stock.Store, url string) error {
 	if c.sealTo != nil || c.unsealBy != nil || store.Dialect() != "sqlite" {
 		return nil

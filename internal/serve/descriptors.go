@@ -14,8 +14,8 @@ const (
 	descriptorsFew = 1024
 )
 
-// connectionsDefault returns the maximum number of connections for a process with that
-// limit of descriptors, 0 for unknown.
+// connectionsDefault returns the maximum number of connections for a process with the
+// given limit of descriptors, 0 for unknown.
 func connectionsDefault(limit uint64) int {
 	if limit == 0 || limit > connectionsMost+descriptorsKept {
 		return connectionsMost

@@ -19,7 +19,7 @@ import (
 // hookFlags are the flags of `serve` for hooks.
 type hookFlags struct {
 	allow string
-	// allowed are the networks of allow.
+	// allowed are the parsed networks of allow.
 	allowed []netip.Prefix
 }
 
@@ -27,7 +27,7 @@ func (h *hookFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&h.allow, "hook-allow", "", "inner networks that webhooks may be sent to, by http too, such as 10.0.0.0/8,fd00::/8: `CIDR`s, separated by commas (default none)")
 }
 
-// Validate reads the networks.
+// Validate parses the networks.
 func (h *hookFlags) Validate() error {
 	h.allowed = nil
 	for text := range strings.SplitSeq(h.allow, ",") {

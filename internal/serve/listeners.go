@@ -20,7 +20,7 @@ type listeners struct {
 	main net.Listener
 	// metrics is nil without --metrics-listen.
 	metrics net.Listener
-	// loopback means that only this machine reaches main.
+	// loopback means that only this machine can reach main.
 	loopback bool
 	// tls is nil without --tls-cert.
 	tls *tls.Config
@@ -32,8 +32,8 @@ type listeners struct {
 	files []*reloaded
 }
 
-// openListeners listens. The resolved address decides whether other machines can reach
-// the service, because a name may resolve to any address.
+// openListeners opens the listeners. The resolved address decides whether other machines
+// can reach the service, because a name may resolve to any address.
 func (c *Config) openListeners(cmd *cobra.Command) (d *listeners, err error) {
 	d = &listeners{}
 	defer func() {

@@ -30,7 +30,7 @@ type LocalOptions struct {
 	// SealKeys seal and open codes, nil for none.
 	SealKeys *seal.Keeper
 	Sealing  sealing
-	// SignsClosed signs a checkpoint when a committed pool is closed.
+	// SignsClosed means that a checkpoint is signed when a committed pool is closed.
 	SignsClosed bool
 	// Progress, if not nil, is called with the progress of an import.
 	Progress func(done, total int)
@@ -41,9 +41,10 @@ const localMax = 365 * 24 * time.Hour
 
 // NewLocal returns a client that calls the handlers of a service on an open database, in
 // this process. The calls have the rights of an admin, and no limits of time and size.
-// Commands use pools of a database only through it. Only commands about the database
-// itself use the store: migrate, doctor, backup, restore, audit --deep, erase-salts,
-// which reads a folder of this machine, and publish, which follows the rows.
+// Commands use pools of a database only through this client. Only commands about the
+// database itself use the store: migrate, doctor, backup, restore, audit --deep,
+// erase-salts, which reads a folder of this machine, and publish, which follows the
+// rows.
 func NewLocal(store *stock.Store, o LocalOptions) (api.Local, error) {
 	token := rand.Text()
 	set, err := access.NewSet(access.Token{Name: "cli", Role: access.Admin, Digest: access.DigestOf(token)})

@@ -19,8 +19,8 @@ import (
 const memoryPart = 0.9
 
 // limitMemory makes the runtime collect garbage before the container's memory is used up:
-// by default it trades memory for time and has no limit. GOMEMLIMIT in the environment
-// takes precedence.
+// by default the runtime trades memory for time and has no limit. GOMEMLIMIT in the
+// environment takes precedence.
 func limitMemory(log *slog.Logger, limit memlimit.Provider) {
 	bytes, err := memlimit.Set(memlimit.WithProvider(limit), memlimit.WithRatio(memoryPart))
 	switch {
@@ -34,8 +34,8 @@ func limitMemory(log *slog.Logger, limit memlimit.Provider) {
 // garbageEvery is how often the collector is adapted to the live memory.
 const garbageEvery = time.Second
 
-// garbageMax is how much garbage may accumulate before the collector starts, while much
-// memory is live, in bytes. A service with small pools stays below it.
+// garbageMax is the garbage, in bytes, that may accumulate before the collector starts
+// while much memory is live. A service with small pools stays below it.
 const garbageMax = 48 << 20
 
 // boundGarbage makes the collector start earlier while much memory is live, such as a

@@ -87,8 +87,8 @@ type awaited struct {
 }
 
 // lag returns how long the oldest unsigned entry has waited for a checkpoint. heads are
-// the heads that were read at the time now. It is 0 if no publisher follows any of the
-// pools.
+// the heads that were read at the time now. lag returns 0 if no publisher follows any of
+// the pools.
 func (u *unsigned) lag(heads []stock.SignedHead, now time.Time) (oldest time.Duration) {
 	before, isFollowed := u.pools, false
 	u.pools = map[string]awaited{}
@@ -101,7 +101,7 @@ func (u *unsigned) lag(heads []stock.SignedHead, now time.Time) (oldest time.Dur
 		w, known := before[h.PoolID]
 		switch {
 		case !known:
-			w = awaited{h.Version, h.At} // the time of the last entry, since those of earlier ones are not known
+			w = awaited{h.Version, h.At} // the time of the last entry, because the times of earlier entries are not known
 		case h.Signed >= w.version:
 			w = awaited{h.Version, now}
 		}

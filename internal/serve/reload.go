@@ -44,8 +44,8 @@ func (r *reloaded) readAll() (changed bool, err error) {
 	return true, err
 }
 
-// followed returns the files of the store whose changes the service follows: that of its
-// URL, and that of the identities that unseal seeds.
+// followed returns the files of the store whose changes the service follows: the file of
+// its URL, and the file of the identities that unseal seeds.
 func (c *Config) followed(store *stock.Store) (all []*reloaded) {
 	if login := c.Database.Login; login != nil && store.Dialect() != "sqlite" {
 		all = append(all, &reloaded{name: "--database-file", paths: []string{c.Database.URL.File}, use: func(texts [][]byte) error { return login.Use(texts[0]) }})
@@ -60,13 +60,13 @@ func (c *Config) followed(store *stock.Store) (all []*reloaded) {
 		}})
 	}
 	for _, r := range all {
-		_, _ = r.readAll() // the content in use; an error is logged when the file is read again
+		_, _ = r.readAll() // this reads the content that is in use; an error is logged at the next reading
 	}
 	return all
 }
 
-// watch follows the changes of all until ctx ends: every few seconds, and at once on
-// request.
+// watch follows the changes of all files until ctx ends: every few seconds, and at once
+// on request.
 func watch(ctx context.Context, asked <-chan os.Signal, all []*reloaded, log *slog.Logger) {
 	tick := time.NewTicker(ReloadEvery)
 	defer tick.Stop()

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// sealKeys are the keys of codes, which their file may change.
+// sealKeys are the keys of codes, which are replaced when their file changes.
 type sealKeys struct {
 	file   *reloaded // nil without --seal-keys
 	keeper *seal.Keeper
@@ -39,7 +39,7 @@ func readSealKeys(path string) (*sealKeys, error) {
 	return s, nil
 }
 
-// SealKeys are the keys of codes.
+// SealKeys returns the keeper of the keys of codes.
 func (c *Config) SealKeys() *seal.Keeper { return c.seals.keeper }
 
 // checkKeysMax bounds the check of changed keys.

@@ -221,7 +221,7 @@ func (c *Config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	}
 }
 
-// newFeed shows the pools to listeners.
+// newFeed returns the feed that shows the pools to listeners.
 func newFeed(store *stock.Store) *live.Feed {
 	return live.New(func(ctx context.Context) ([]draw.Overview, error) {
 		return store.Overviews(ctx, live.PoolsMax, live.PrizesMax)
@@ -260,8 +260,8 @@ func announce(ctx context.Context, c *Config, w io.Writer, store *stock.Store, a
 	return demo(ctx, c, w, store, addr)
 }
 
-// lastContext returns a context that ends delay and endMax after ctx has ended, or when
-// it is cancelled.
+// lastContext returns a context that ends when it is cancelled, or when ctx has ended
+// and then delay and endMax have passed.
 func lastContext(ctx context.Context, delay time.Duration) (context.Context, context.CancelFunc) {
 	last, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(delay+endMax, end) })

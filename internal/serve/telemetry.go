@@ -19,7 +19,8 @@ func NewLog(c *Config, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// flushMax bounds how long the end of the service waits for the collector of traces.
+// flushMax bounds how long the shutdown of the service waits for the collector of
+// traces.
 const flushMax = 2 * time.Second
 
 // startTraces starts tracing if the environment enables it. The returned logger adds to

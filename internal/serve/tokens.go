@@ -22,7 +22,7 @@ import (
 type tokens struct {
 	files  []*reloaded
 	keeper *access.Keeper
-	// from are the tokens by flag.
+	// from has the tokens of each flag.
 	from       map[string][]access.Token
 	unread     []string
 	publicDraw bool

@@ -50,7 +50,7 @@ type reading struct {
 	current, want int64 // versions of the schema, 0 if they were never read
 	levels        []draw.Level
 	budgets       []stock.PoolBudget
-	at            time.Time // of levels; zero before the first reading
+	at            time.Time // time of the reading of levels; zero before the first one
 	low           map[lowPrize]bool
 	unreadable    map[unreadablePart]bool
 	ahead         int
@@ -139,7 +139,7 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// collectBudgets exports the rest of the budgets of the pools that have their own
+// collectBudgets exports how much is left of the budgets of pools that have their own
 // metrics.
 func (m *poolMetrics) collectBudgets(r *reading, gauge func(*prometheus.Desc, float64, ...string)) {
 	own := map[string]bool{}
