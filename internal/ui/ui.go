@@ -37,7 +37,7 @@ func FairFiles() []string {
 }
 
 // Named returns the file with the operator's name instead of drawsvc if the file is a
-// page. "" keeps drawsvc.
+// page. If operator is "", the file keeps drawsvc.
 func (f File) Named(operator string) File {
 	if operator == "" || f.Type != pageType {
 		return f
