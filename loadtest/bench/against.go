@@ -157,7 +157,7 @@ func (d document) comparedTable() *report.Table {
 type otherTree struct {
 	// commit is the short hash of the commit.
 	commit string
-	// folder contains its files, bin its programs.
+	// folder contains the tree's files, bin its programs.
 	folder, bin string
 }
 

@@ -235,7 +235,7 @@ func (w *workplace) run(ctx context.Context, f figures, args ...string) error {
 			p.Kill()
 			return ctx.Err()
 		}
-		if peak, err := peakOf(p.PID()); err == nil { // not while it ends
+		if peak, err := peakOf(p.PID()); err == nil { // the memory cannot be read while the command ends
 			f[memory] = max(f[memory], float64(peak)/1e6)
 		}
 	}

@@ -15,14 +15,14 @@ const service = "drawsvc"
 // candidate is one thing that is measured: a program, the servers that it runs on and
 // the requests that it gets. The zero value of each member is the usual case.
 type candidate struct {
-	program  string // drawsvc, noop, or one of the textbook's
+	program  string // drawsvc, noop, or one of the textbook's programs
 	database string // postgres, mysql, sqlite; redis for the textbook programs
 	mode     string
 	lock     string // the URL scheme of the lock in external mode
 
-	instances   int    // 0 is one
-	connections int    // 0 means as the settings state
-	count       int    // units per draw, 0 is one
+	instances   int    // 0 means one
+	connections int    // 0 means the number in the settings
+	count       int    // units per draw, 0 means one
 	keys        string // keys of the requests: none, keysRandom or keysOrdered
 	users       string // users of the requests: "" for one user, usersNew, or the number of users
 	soldOut     bool
@@ -43,7 +43,7 @@ type candidate struct {
 	// callers send as fast as they can. With 0, wrk sends the draws, as fast as it can.
 	share int
 
-	idle   bool // no requests while it is measured
+	idle   bool // the candidate gets no requests while it is measured
 	engine bool // without HTTP: a Go benchmark of package lockmode
 
 	// defaults means that the server keeps its default memory settings. Otherwise it is

@@ -39,7 +39,7 @@ type judged struct {
 	Name   string    `json:"name"`
 	Over   string    `json:"over"`
 	Under  string    `json:"under"`
-	spread           // of the ratio
+	spread           // the spread of the ratio
 	Rounds []float64 `json:"rounds"`
 	// Main means that the row shows what callers see; only such rows have a Tail.
 	Main  bool    `json:"main,omitempty"`
@@ -56,7 +56,7 @@ type judged struct {
 
 // tail compares the 99th percentiles of the two sides of a row, round by round.
 type tail struct {
-	spread           // of the ratio
+	spread           // the spread of the ratio
 	Rounds []float64 `json:"rounds"`
 	// OverMillis and UnderMillis are the percentiles of the two sides.
 	OverMillis  spread `json:"over_ms"`
@@ -281,7 +281,7 @@ func (d *document) addLimits(list []entry) {
 	before := d.byName()
 	for _, e := range list {
 		if _, ok := before[e.name]; !ok && e.limits != (limits{}) {
-			least := e.least*unpublishedShare + e.most/unpublishedShare // one of them is 0
+			least := e.least*unpublishedShare + e.most/unpublishedShare // least or most is 0
 			d.Entries = append(d.Entries, judged{Name: e.name, Least: e.least, Most: e.most, spread: spread{least, least, least}})
 		}
 	}

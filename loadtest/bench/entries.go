@@ -8,14 +8,14 @@ type entry struct {
 	name        string
 	over, under figure
 	limits
-	// quick means that the quick mode measures it too.
+	// quick means that the quick mode measures the entry too.
 	quick bool
-	// main means that it shows what callers see. Such rows are published first, with
-	// the tail next to the rate.
+	// main means that the entry shows what callers see. Such rows are published first,
+	// with the tail next to the rate.
 	main bool
 }
 
-// limits are the minimum and the maximum of the ratio; 0 is none.
+// limits are the minimum and the maximum of the ratio; 0 means none.
 type limits struct{ least, most float64 }
 
 func atLeast(ratio float64) limits { return limits{least: ratio} }
@@ -26,7 +26,7 @@ const (
 	full  = false
 )
 
-// entries returns the table: a further measure is one line.
+// entries returns the table, which has a line for each measure.
 func entries(s settings) []entry {
 	noop := candidate{program: "noop"}
 	postgres := candidate{program: service, database: "postgres", mode: "for-update"}

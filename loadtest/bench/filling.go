@@ -31,7 +31,7 @@ type filler struct {
 	hex string
 	// once prevents a part of the statement from being computed twice.
 	once string
-	// at is the layout of a time.
+	// at is the layout of times in the database.
 	at string
 	// sessions is how many sessions may write at once.
 	sessions int
@@ -136,7 +136,8 @@ func fulfilAllSQL() []string {
 }
 
 // fillCodes adds codes to the reserve of each prize until it has the given number. One
-// code was imported before, so that the database knows the key. Only for PostgreSQL.
+// code was imported before, so that the database has the key. fillCodes works only on
+// PostgreSQL.
 func fillCodes(ctx context.Context, url, pool string, key *seal.Key, each int) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -225,7 +226,7 @@ func book(ctx context.Context, db *sql.DB, pool string, awards int) (version, is
 			return 0, 0, err
 		}
 	}
-	mark := "" // every version has its own
+	mark := "" // every version has its own mark
 	if marked {
 		mark = fmt.Sprintf(", mark = %d", rand.Int64())
 	}

@@ -72,7 +72,7 @@ func (b *benchmark) shared(id serverID) (*server, error) {
 type spot struct {
 	// url is the URL of the database, or the address of the textbook's Redis.
 	url    string
-	server *server // nil for SQLite and the no-op handler, which have none
+	server *server // nil for SQLite and the no-op handler, which have no server
 	// stocked means that the pools are created.
 	stocked bool
 }

@@ -32,7 +32,7 @@ func latencyEntries(s settings) []entry {
 	for _, share := range []int{25, 50, 75} {
 		for _, c := range []candidate{postgres, postgres.on("mysql"), postgres.on("sqlite")} {
 			c = c.at(share)
-			if c.database != "sqlite" { // see mainEntries
+			if c.database != "sqlite" { // SQLite has only one setting of memory, see mainEntries
 				c.defaults = true
 			}
 			for _, m := range []metric{p50, p99, p999} {
@@ -177,7 +177,7 @@ func (d document) latencySection(results string) string {
 }
 
 // latencyChart draws, for each candidate and rate, a bar from the median to the 99th
-// percentile and a line from there to the 99.9th, on a logarithmic scale.
+// percentile and a line from the 99th to the 99.9th percentile, on a logarithmic scale.
 func (d document) latencyChart(rows []measured) string {
 	low, high := math.Inf(1), 0.0
 	for _, m := range rows {

@@ -21,13 +21,13 @@ type benchmark struct {
 	servers map[serverID]*server
 	filled  map[candidate]*spot
 	seed    int64
-	// seedFlags are the flags of services whose pools are committed. sealFlags are those
-	// of services that seal codes, with sealKey. Both are nil until the first use.
+	// seedFlags are the flags of services whose pools are committed. sealFlags are the
+	// flags of services that seal codes, with sealKey. Both are nil until the first use.
 	seedFlags, sealFlags []string
 	sealKey              *seal.Key
 
 	candidates []candidate
-	figures    map[candidate][]figures // by round
+	figures    map[candidate][]figures // the figures of each round
 	faults     map[candidate]error
 }
 

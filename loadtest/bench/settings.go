@@ -68,8 +68,7 @@ func (s *settings) options() []option {
 	}
 }
 
-// usual returns the default for a run against another tree, for a quick one, or for a
-// full one.
+// usual returns the default for a run against another tree, a quick run, or a full run.
 func (o option) usual(s *settings) int {
 	switch {
 	case s.against != "" && o.against > 0:

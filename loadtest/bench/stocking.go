@@ -67,7 +67,7 @@ func (b *benchmark) stock(ctx context.Context, c candidate, p *spot, i *harness.
 		b.whole.Must(b.stockCodes(ctx, c, p, i))
 	}
 	if c.expires() {
-		b.whole.Must(enableExpiry(ctx, i, false)) // until it is measured
+		b.whole.Must(enableExpiry(ctx, i, false)) // the job is off until it is measured
 	}
 	b.whole.Must(fill(ctx, c, p.url))
 	fmt.Fprintf(b.out, "(filled in %v) ", time.Since(begin).Round(time.Second))

@@ -31,8 +31,8 @@ const (
 // isPaid reports whether a candidate's service needs a seal key, and sends hooks.
 func (c candidate) isPaid() bool { return c.codes || c.beside != "" || c.task != "" }
 
-// imports reports whether codes are imported, expires whether the awards of the filling
-// are past their deadline.
+// imports reports whether codes are imported, and expires whether the awards of the
+// filling are past their deadline.
 func (c candidate) imports() bool { return c.beside == besideImport || c.task == taskImport }
 func (c candidate) expires() bool { return c.beside == besideExpiry || c.task == taskExpiry }
 
@@ -153,7 +153,7 @@ func (w *workplace) doHook(ctx context.Context) error {
 			return err
 		}, func() (bool, error) { return r.events.Load() > known, nil })
 	}
-	if err := arrives(w.i); err != nil { // now the job of hooks runs here
+	if err := arrives(w.i); err != nil { // now the job of hooks runs on this instance
 		return err
 	}
 	if w.c.task == taskKilled {

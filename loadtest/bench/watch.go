@@ -214,7 +214,7 @@ func busyOf(proc procfs.FS) (time.Duration, error) {
 }
 
 // others returns the CPU time of processes outside this run, except the kernel's threads.
-// All processes of this run descend from this one.
+// All processes of this run descend from this process.
 func others(all map[int]procfs.ProcStat) (time.Duration, error) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {

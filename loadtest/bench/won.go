@@ -11,7 +11,7 @@ import (
 const waiting = 100_000
 
 // wonEntries are the entries about what follows a win, such as claims. Some figures are
-// divided by one, so that their limits are absolute: seconds, rates per second, or 10^6
+// divided by 1, so that their limits are absolute: seconds, rates per second, or 10^6
 // bytes.
 func wonEntries(s settings) []entry {
 	plain := candidate{program: service, database: "postgres", mode: "for-update"}.withKeys()

@@ -10,8 +10,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// pageFile is the page that is filled, benchFile the results that its speeds are taken
-// from.
+// pageFile is the page that is filled, and benchFile has the results from which the page
+// takes its speeds.
 const (
 	pageFile  = "docs/capacity.md"
 	benchFile = "loadtest/bench/results/published.json"
@@ -131,7 +131,7 @@ func claims(b *benchmark, p published) []string {
 	}
 	var all []float64
 	for _, r := range p.Rows {
-		all = append(all, float64(r.All)/float64(p.Awards)/100) // GB of ten million
+		all = append(all, float64(r.All)/float64(p.Awards)/100) // the GB of ten million awards
 	}
 	keys := p.named("PostgreSQL, " + keysRandom)
 	return []string{
@@ -178,7 +178,7 @@ const results = "loadtest/capacity/results"
 
 type published struct {
 	report.Stand
-	// Awards were drawn for each row.
+	// Awards is the number of awards that were drawn for each row.
 	Awards int     `json:"awards"`
 	Rows   []grown `json:"rows"`
 }

@@ -15,8 +15,8 @@ const scaleFile = "docs/scale.md"
 // The rules of docs/capacity.md by which machines are planned. A core of the service and
 // one of the database take equally many draws per second.
 const (
-	perCoreHot  = 20_000 // few pools
-	perCoreMany = 10_000 // many pools at random
+	perCoreHot  = 20_000 // draws per second from few pools
+	perCoreMany = 10_000 // draws per second from many pools at random
 
 	instanceCores       = 2
 	instancesMin        = 2
@@ -24,7 +24,7 @@ const (
 	instanceConnections = 20
 )
 
-// need is a number of draws in a time.
+// need is a number of draws in a length of time.
 type need struct {
 	name           string
 	draws, seconds float64
@@ -38,7 +38,7 @@ func (n need) part(databases int) need {
 	return n
 }
 
-// cores returns the planned cores of the database, and as many of the service.
+// cores returns the planned cores of the database; the service needs as many.
 func (n need) cores() float64 { return n.rate() / perCoreMany }
 
 func (n need) instances() int {

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// large is the pool that has all awards. Each step has a committed pool besides.
+	// large is the pool that has all awards. In addition, each step has a committed
+	// pool.
 	large = "large"
 	// timeout is the service's timeout of a request: a killed database takes some
 	// seconds to recover.
@@ -163,8 +164,8 @@ func (f *filler) judge(pool string, ops []history.Op) error {
 	return nil
 }
 
-// judgeRound judges a round: a hundred units for each draw, none of them lost, none
-// twice, and none that nobody asked for. The audits judge the counters.
+// judgeRound judges a round: a hundred units for each draw, none of them lost, issued
+// twice, or issued without a request. The audits judge the counters.
 func judgeRound(v *history.Verdict, ops []history.Op, rows history.Rows, terms history.Terms) {
 	history.Answers(v, ops, terms)
 	history.Match(v, ops, rows, terms)

@@ -18,11 +18,12 @@ const (
 	folder   = "loadtest/growth/results"
 )
 
-// results are those of one database.
+// results are the results of one database.
 type results struct {
 	report.Stand
 	Database string `json:"database"`
-	// Awards are those of the large pool at each step; Values has a figure for each.
+	// Awards are the awards of the large pool at each step; Values has a figure for
+	// each.
 	Awards []int64              `json:"awards"`
 	Values map[string][]float64 `json:"values"`
 	// Draws counts draws, each of a hundred units. Unknown counts requests that got no
@@ -133,7 +134,7 @@ func (r *results) summary() string {
 
 func millions(n int64) string { return fmt.Sprintf("%s million", report.Short(float64(n)/1e6)) }
 
-// publish replaces a database's results, unless those are of more awards.
+// publish replaces a database's results, unless the published ones are of more awards.
 func publish(r results) error {
 	file := filepath.Join(folder, "published.json")
 	all, err := report.Read[[]results](file)

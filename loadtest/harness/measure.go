@@ -18,11 +18,11 @@ type Measured struct {
 }
 
 // readEvery is how often a command's memory is read. The figure that the system returns
-// when it ends is useless: it includes the memory that this program had when it started
-// the command.
+// when the command ends is useless: it includes the memory that this program had when it
+// started the command.
 const readEvery = 50 * time.Millisecond
 
-// Measure runs a command to its end. An exit code is no error.
+// Measure runs a command to its end. An exit code other than 0 is not an error.
 func Measure(command *exec.Cmd) (m Measured, err error) {
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output

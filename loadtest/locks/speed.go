@@ -81,8 +81,8 @@ func speeds(ctx context.Context, only *regexp.Regexp, out io.Writer, add func(an
 	})
 }
 
-// measure measures an uncontended lock, and draws that are decided under it. The pool
-// is in the lock's own database, or in PostgreSQL.
+// measure measures an uncontended lock, and draws that are decided under the lock. The
+// pool is in the lock's own database, or in PostgreSQL.
 func measure(tb testing.TB, s lockertest.Subject) (m measured, err error) {
 	m.Lock, m.Server, m.Cores, m.Callers = s.Scheme(), s.Kind, runtime.NumCPU(), callers
 	if s.Database == "" {

@@ -18,7 +18,7 @@ const service = "drawsvc"
 type cell struct {
 	script      string
 	program     string
-	place.Place          // its database is empty if the program has no database
+	place.Place          // Database is "" if the program has no database
 	options     []string // NAME=VALUE for the script
 	// crossed is the one metric whose threshold must be crossed, "" for a run that must
 	// pass.

@@ -29,7 +29,7 @@ func paints() []report.Paint {
 
 type panel struct {
 	top, bottom    float64
-	seconds, value float64 // the maximum of each
+	seconds, value float64 // the maximum of each axis
 }
 
 func (p panel) x(seconds float64) float64 { return left + (right-left)*seconds/p.seconds }

@@ -28,7 +28,8 @@ type result struct {
 
 	Faults []string `json:"faults"`
 	Exit   int      `json:"k6_exit_code"`
-	// Took is the time of the whole cell, Seconds that of the load only, in seconds.
+	// Took is the time of the whole cell, and Seconds is the time of only the load, both
+	// in seconds.
 	Took    float64 `json:"took"`
 	Seconds float64 `json:"seconds"`
 

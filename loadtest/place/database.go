@@ -81,7 +81,7 @@ func Of(kind string) Database {
 			`SELECT count(*) FROM information_schema.processlist WHERE command <> 'Sleep' AND id <> CONNECTION_ID() AND user = 'draws'`,
 		}
 		return d
-	case "redis": // what the usual article sets
+	case "redis": // the settings of the usual article
 		return Database{Name: "Redis", Program: "redis-server", Wide: []string{"--appendonly", "yes", "--appendfsync", "everysec"}}
 	}
 	return Database{}
@@ -129,8 +129,8 @@ func Open(raw string, sqliteOptions ...string) (*sql.DB, error) {
 	return OpenMySQL(raw, "")
 }
 
-// OpenMySQL opens a database of a server, "" for that of the URL. variables alternate
-// between names and values.
+// OpenMySQL opens a database of a server by its name, or with "" the URL's database.
+// variables alternate between names and values.
 func OpenMySQL(raw, name string, variables ...string) (*sql.DB, error) {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -228,7 +228,7 @@ func (d *deployment) gather(ctx context.Context, s *harness.Site, pool string) (
 }
 
 // verify reveals a committed pool's seed, and gives its public files to both verifiers,
-// which must replay that many awards.
+// which must replay the given number of awards.
 func (d *deployment) verify(ctx context.Context, s *harness.Site, pool string, committed bool, awards int) []check {
 	folder, program, skipped := filepath.Join(s.TempDir(), "proof"), filepath.Join(stage.Bin, stage.Released), ""
 	if !committed {

@@ -17,7 +17,7 @@ import (
 type evidence struct {
 	ops   []history.Op
 	audit audit
-	// rows are the pool's log as an operator reads it, sql the same log read by SQL,
+	// rows are the pool's log as an operator reads it, sql is the same log read by SQL,
 	// nil if SQL cannot reach the database.
 	rows history.Rows
 	sql  *history.Rows

@@ -31,7 +31,8 @@ type step struct {
 	// Unsent counts draws that k6 was too late to send.
 	Unsent   int `json:"unsent"`
 	Requests int `json:"requests"`
-	// Answers counts answers by status, noAnswer for none.
+	// Answers counts answers by status; requests without an answer are counted under
+	// noAnswer.
 	Answers map[string]int `json:"answers"`
 	// P99 is the 99th percentile of the times of the answers, Slowest the longest time of
 	// a draw with its retries, in milliseconds.

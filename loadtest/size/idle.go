@@ -51,7 +51,7 @@ func idle(ctx context.Context, service *harness.Process, s settings, out io.Writ
 		for {
 			line, err := lines.ReadString('\n')
 			if err != nil {
-				done <- nil // the listener left
+				done <- nil // the listener has disconnected
 				return
 			}
 			if len(line) > 1 {

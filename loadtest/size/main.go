@@ -27,7 +27,8 @@ type settings struct {
 	old bool
 }
 
-// coded returns how many prizes of the large pool have codes: prize-0 and those after it.
+// coded returns how many prizes of the large pool have codes: prize-0 and the prizes
+// after it.
 func (s *settings) coded() int {
 	if s.old || s.codes == 0 {
 		return 0

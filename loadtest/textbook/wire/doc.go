@@ -3,5 +3,6 @@
 // exclude each other, or do not.
 //
 // It covers the calls that the oversell script needs: draws, pools, stock, the log and
-// an audit that counts it. It checks no tokens; nothing here is meant to be deployed.
+// an audit that counts the log. It checks no tokens; nothing here is meant to be
+// deployed.
 package wire

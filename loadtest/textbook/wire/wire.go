@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Problem is an error that the contract has a code for: the code itself.
+// Problem is an error for which the contract has a code. Its text is that code.
 type Problem string
 
 const (
