@@ -109,7 +109,7 @@ func (p *published) table() string {
 	return p.summary() + "\n\n" + t.String()
 }
 
-// rank is the order of a fault: those with a number come before those without.
+// rank is the order of a fault: faults with a number come before faults without.
 func (s *summed) rank() int {
 	if s.number == 0 {
 		return math.MaxInt

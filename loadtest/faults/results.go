@@ -42,8 +42,8 @@ type result struct {
 	Late   int      `json:"late"`
 	Broken []string `json:"broken"`
 	Notes  []string `json:"notes"`
-	// Took is in seconds. Recovery is in milliseconds, of the slowest instance; it is
-	// negative if nothing had to recover.
+	// Took is in seconds. Recovery is that of the slowest instance, in milliseconds; it
+	// is negative if nothing had to recover.
 	Took     float64        `json:"took"`
 	Draws    int            `json:"draws"`
 	Answers  map[string]int `json:"answers"`

@@ -22,8 +22,8 @@ import (
 // cellMax is the maximum time of a cell that does not state its own.
 const cellMax = 5 * time.Minute
 
-// lateMax is how often a run is repeated that broke only rules of time. On a busy machine
-// such a run proves nothing.
+// lateMax is how often a run that broke only rules of time is repeated. On a busy
+// machine such a run proves nothing.
 const lateMax = 2
 
 // chances is the number of tries for a broken program, whose flaw may need a race to

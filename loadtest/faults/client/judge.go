@@ -86,7 +86,7 @@ func (t *Trial) checkLinear(ops []history.Op, pool string, changes []int64) {
 	}
 	version := int64(len(t.Made[pool]))
 	if t.Program != stage.Textbook {
-		version++ // the change that created it
+		version++ // for the change that created the pool
 	}
 	switch history.Linear(ops, pool, t.Made[pool], version, changes, most) {
 	case porcupine.Illegal:
@@ -104,7 +104,7 @@ func (t *Trial) checkAudit(rows history.Rows) {
 		Prizes  []struct {
 			Prize  string `json:"prize"`
 			Issued int64  `json:"issued"`
-			// For an endless blank prize they are null.
+			// For an endless blank they are null.
 			Stocked *int64 `json:"stocked"`
 			Left    *int64 `json:"remaining"`
 		} `json:"prizes"`

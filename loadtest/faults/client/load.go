@@ -36,7 +36,7 @@ type Worker struct {
 	recent []history.Op
 }
 
-// StartLoad starts that many clients, which work until the load is stopped.
+// StartLoad starts the given number of clients, which work until the load is stopped.
 func (t *Trial) StartLoad(workers int) *Load {
 	ctx, end := context.WithCancel(t.Ctx)
 	l := &Load{end: end}

@@ -79,7 +79,7 @@ type Expected struct {
 // linearizability.
 type SmallPool struct {
 	Name string
-	left atomic.Int64 // operations
+	left atomic.Int64 // number of operations that are left
 }
 
 const (

@@ -150,7 +150,7 @@ func (r *restore) promised() map[string]history.Op {
 }
 
 // compare finds the promised draws that were lost by the restore. Draws after the backup
-// must be lost, and no draws from before it.
+// must be lost, and draws before it must not.
 func (r *restore) compare() {
 	promised := r.promised()
 	keys := strings.Join(slices.Sorted(maps.Keys(promised)), "\n") + "\n"
@@ -255,7 +255,7 @@ func newShell(t *trial) *shell {
 	restored.Path += "_restored"
 	at, err := url.Parse(t.Server.URL())
 	t.Must(err)
-	if t.Kind == "mysql" { // where the service's account has rights on its own database only
+	if t.Kind == "mysql" { // on MySQL, the service's account has rights only on its own database
 		restored.User = at.User
 	}
 	s.env = append(s.env, "RESTORED="+restored.String())
@@ -264,7 +264,7 @@ func newShell(t *trial) *shell {
 }
 
 // asOwner configures the database's own programs to find the server, with the account
-// that owns it.
+// that owns the database.
 func (s *shell) asOwner(kind string, at *url.URL) error {
 	password, _ := at.User.Password()
 	if kind == "postgres" {

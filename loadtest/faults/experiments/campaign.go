@@ -311,7 +311,7 @@ func (c *campaign) killedAt(p fault.Point) error {
 			break
 		}
 		if tries == 4 {
-			return err // other instances were always first
+			return err // other instances always carried out the items first
 		}
 	}
 	if err := i.Process.AwaitEnd(); err == nil {

@@ -179,10 +179,10 @@ type place words.Place
 // Experiment is one fault, or a few of one kind, and where it is run.
 type Experiment struct {
 	Name string
-	// Number is its number in the list of faults that the service must survive, 0 if it
-	// is not in it.
+	// Number is the experiment's number in the list of faults that the service must
+	// survive, 0 if the list does not have it.
 	Number int
-	// places are where it is run; nil is everywhere.
+	// places are where the experiment is run; nil means everywhere.
 	places []place
 	// points means that the program needs fault points.
 	points bool
@@ -210,7 +210,7 @@ type Experiment struct {
 	// own means that run makes its own load; otherwise run has load from the start, and
 	// returns when the fault has ended.
 	own bool
-	// soaks means that the soak may use it.
+	// soaks means that a soak may use the experiment.
 	soaks bool
 	// Longest is the maximum time of a cell; 0 is the usual one.
 	Longest time.Duration
@@ -289,7 +289,7 @@ func (c Cell) Expected() client.Expected {
 	return client.Expected{Internal: c.Internal, Codes: codes, Condemned: c.Condemned != nil, Loses: c.loses}
 }
 
-// Show causes the fault, under load unless it makes its own.
+// Show causes the fault, under load unless the experiment makes its own load.
 func (c Cell) Show(t *client.Trial) error {
 	if c.own {
 		return c.Make(t)

@@ -192,7 +192,7 @@ func (t *trial) callUntil(method, path, body string, want int) error {
 			return t.Ctx.Err()
 		case err == nil && status == want:
 			return nil
-		case n > 0 && (strings.Contains(string(text), `-exists"`) || strings.Contains(string(text), `"pool-committed"`)): // by a call whose answer was lost
+		case n > 0 && (strings.Contains(string(text), `-exists"`) || strings.Contains(string(text), `"pool-committed"`)): // an earlier call whose answer was lost has made the change
 			return nil
 		case err == nil && status < 500:
 			return fmt.Errorf("%s %s %s: %d %.300s", method, path, body, status, text)

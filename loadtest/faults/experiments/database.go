@@ -226,7 +226,7 @@ func (t *trial) onlyBusy(from, to time.Duration) error {
 		case answer == "outcome-unknown" && t.Mode != lockmode.ForUpdate:
 			doubts++
 		case answer == "store-unavailable" && o.Return-o.Call > t.Limit()*3/4:
-			cut++ // its time ended in the first wait; the service cannot distinguish that from a database that does not answer
+			cut++ // the draw's time ended in the first wait; the service cannot distinguish that from a database that does not answer
 		default:
 			t.Verdict.Say(history.Fault, "under a lock that another session held: %s", &o)
 		}

@@ -28,8 +28,8 @@ func diskFaults() []Experiment {
 	}
 }
 
-// room is free on the disk. blocksOfFile bounds what a file takes beside its bytes: the rest
-// of its last block, and one block more.
+// room is the free space of the disk, in bytes. blocksOfFile bounds what a file takes
+// beside its bytes: the rest of its last block, and one block more.
 const room, blocksOfFile = 24 << 20, 8192
 
 // onSmallDisk creates the cell's database on a small file system in memory. Only root
@@ -163,7 +163,7 @@ func (t *trial) fillDisk(watch *readinessWatch) error {
 
 // readinessWatch keeps requesting the readiness of each instance.
 type readinessWatch struct {
-	// filled is when the disk was full, freed when it had room again.
+	// filled is when the disk was full, freed is when the disk had free space again.
 	filled, freed time.Duration
 	// said are the answers of each instance, in order.
 	said [][]readinessSaid
@@ -196,9 +196,9 @@ func (t *trial) watchReadiness() *readinessWatch {
 	return w
 }
 
-// judge requires two things of each instance whose write fails on the full disk. It
-// soon reports that it is not ready, as long as the disk is full. It is ready soon
-// after a write that succeeds.
+// judge requires two things of each instance whose write fails on the full disk. The
+// instance must soon report that it is not ready, as long as the disk is full, and must
+// be ready soon after a write that succeeds.
 func (w *readinessWatch) judge(t *trial) {
 	grace := readyWithin + stage.Grace + time.Duration(t.Lag.Load())
 	refused := 0

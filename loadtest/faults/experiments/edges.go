@@ -102,7 +102,7 @@ func ownReplays(answered []history.Op, came []bool, known map[string]bool) {
 	}
 }
 
-// mustAnswer demands exactly these answers.
+// mustAnswer demands exactly the wanted answers.
 func (t *trial) mustAnswer(ops []history.Op, want map[string]int) error {
 	got := map[string]int{}
 	for i := range ops {

@@ -89,11 +89,11 @@ const (
 	// auditors is the number of clients that send requests at once, for auditFor.
 	auditors = 36
 	auditFor = 8 * time.Second
-	// logged is how many awards each of them reads; they were drawn in requests of
+	// logged is how many awards each auditor reads; they were drawn in requests of
 	// loggedEach.
 	logged     = 60_000
 	loggedEach = 100
-	// archive is the pool that they read. No client draws from it.
+	// archive is the pool that the auditors read. No client draws from it.
 	archive = "archive"
 )
 

@@ -143,7 +143,7 @@ func askedElsewhere(t *trial) error {
 		for _, draw := range t.asking(pool, 1) {
 			draw.Instance = first
 			if o := t.Send(t.Ctx, draw); !o.Won() {
-				continue // there are conflicts
+				continue // writes on several nodes conflict, so a draw may fail
 			}
 			for n := range t.Instances {
 				draw.Instance = n
@@ -205,7 +205,7 @@ func fromBehind(t *trial) error {
 	t.Must(p.goOn())
 	t.Recover(t.Ended)
 	for _, node := range others {
-		// State that the others lack keeps a node from joining.
+		// A node cannot join if it has state that the others lack.
 		t.Must(os.Remove(filepath.Join(node.Dir(), "data", "grastate.dat")))
 		t.Must(node.Start())
 	}

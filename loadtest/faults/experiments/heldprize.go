@@ -33,7 +33,7 @@ const (
 	// long as MariaDB does, and to be looked up.
 	heldTimeout = 3 * time.Second
 	// heldPools is the number of pools that have a prize's row held at the same time,
-	// heldRounds how often.
+	// and heldRounds is how often that is done.
 	heldPools  = 4
 	heldRounds = 3
 	// heldFirst is the minimum number of draws of a pool in each round: the stuck draw,
@@ -236,7 +236,7 @@ func prizeDeadlocks() Experiment {
 }
 
 // deadlocksOnPrize makes a session lock a prize's row and then the pool's, in the
-// opposite order of the service, which is the victim each time.
+// opposite order of the service. The service is the victim each time.
 func deadlocksOnPrize(t *trial) error {
 	if t.Kind == "mysql" { // there the victim is the session that has written less
 		t.Must(stage.ExecAll(t.Base.Admin, `CREATE TABLE ballast (n int)`))

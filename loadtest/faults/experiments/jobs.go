@@ -128,7 +128,7 @@ func jobDatabaseKilled(j *jobTrial, _ *stage.Instance) error { return databaseKi
 func jobClockMoved(j *jobTrial, _ *stage.Instance) error {
 	for _, seconds := range []int64{3600, 0} {
 		if j.Kind == "sqlite" {
-			j.Must(j.ClockMoved.Set((time.Duration(seconds) * time.Second).String())) // it is the instance's clock
+			j.Must(j.ClockMoved.Set((time.Duration(seconds) * time.Second).String())) // with SQLite, the service uses the instance's clock
 		} else {
 			j.setClock(seconds)
 		}
@@ -184,8 +184,8 @@ func jobFailedOver(program string) Cell {
 	return c
 }
 
-// jobFailedOver kills the primary while runs are under way. Each ends as lost, or as ok
-// if its end was written on the new primary.
+// jobFailedOver kills the primary while runs are under way. Each run ends as lost, or as
+// ok if its end was written on the new primary.
 func (c *patroni) jobFailedOver(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		j.caught()

@@ -62,7 +62,7 @@ func underJobs(t *trial, fault func(*jobTrial) error) error {
 
 func (j *jobTrial) row(kind string) (jobRow, error) { return j.rowBut(nil, kind) }
 
-// rowBut is row without a request to one of the instances.
+// rowBut is like row, but sends no request to one of the instances.
 func (j *jobTrial) rowBut(but *stage.Instance, kind string) (r jobRow, err error) {
 	for _, i := range j.Instances {
 		if i == but {
@@ -137,7 +137,7 @@ func (j *jobTrial) watch() (stop func()) {
 func (j *jobTrial) sees(n int, description string) {
 	var content int64
 	if _, err := fmt.Sscanf(description, "content %d", &content); err != nil {
-		return // none yet
+		return // the description contains no content yet
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -181,9 +181,9 @@ func (j *jobTrial) judge() error {
 	return nil
 }
 
-// judgeRuns reads the history of a job's runs: they are numbered without gap, each
-// ended before the next began, and only the last may be under way. From the run that
-// the fault disturbed, one statement a day succeeds.
+// judgeRuns reads the history of a job's runs: they are numbered without gap, each ended
+// before the next began, and only the last may be under way. From the disturbed run on,
+// one statement a day succeeds.
 func (j *jobTrial) judgeRuns(kind string) {
 	runs, err := j.runs(kind)
 	j.Must(err)
@@ -244,8 +244,8 @@ func (j *jobTrial) byHand(statements ...string) {
 // change changes a job's row on the first instance that answers.
 func (j *jobTrial) change(kind, body string) { j.changeBut(nil, kind, body) }
 
-// changeBut is change without a request to one of the instances. If there is only one
-// instance, it does nothing.
+// changeBut is like change, but sends no request to one of the instances. If there is
+// only one instance, it does nothing.
 func (j *jobTrial) changeBut(but *stage.Instance, kind, body string) {
 	var err error
 	for _, i := range j.Instances {

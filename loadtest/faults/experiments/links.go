@@ -33,10 +33,10 @@ const (
 	commitTimeout = 10 * time.Second
 )
 
-// atCommit breaks something while a batch pauses before its COMMIT, several times. Its
-// callers must be answered 200: the batch is run again with its keys. Only a replay may
-// end unknown, because the database cannot be reached. A lock in the database is lost
-// with the link, and its term may be longer than the caller's timeout.
+// atCommit breaks something while a batch pauses before its COMMIT, several times. The
+// batch's callers must be answered 200, because the batch is run again with its keys.
+// Only a replay may end unknown, because the database cannot be reached. A lock in the
+// database is lost with the link, and its term may be longer than the caller's timeout.
 func atCommit(sever func(t *trial, i *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		from := t.History.Now()

@@ -25,8 +25,8 @@ func operatorFaults() []Experiment {
 	}
 }
 
-// twoModes returns places with one instance for each mode; the place's mode is the
-// first.
+// twoModes returns places with one instance for each mode; the mode of the place is that
+// of the first instance.
 func twoModes() []place {
 	return []place{{"postgres", "for-update", "table", 3}, {"mysql", "for-update", "table", 3}}
 }

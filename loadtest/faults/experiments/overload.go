@@ -61,7 +61,7 @@ func overload() Experiment {
 }
 
 func overloadedAndHeld(t *trial) error {
-	pool := t.overloadPool() // while it is fast
+	pool := t.overloadPool() // the pool is created while the server is fast
 	undo, how := t.Server.Throttle(heldPart)
 	defer undo()
 	t.Note("the server has %.2f of a core: %s", heldPart, how)

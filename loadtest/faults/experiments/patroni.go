@@ -30,7 +30,8 @@ func patroniFaults() []Experiment {
 }
 
 // patroni is the cluster of these experiments, which is started once because that takes
-// half a minute. Each experiment leaves it complete, with another primary than before.
+// half a minute. Each experiment leaves the cluster complete, with another primary than
+// before.
 type patroni struct {
 	*servertest.Patroni
 	whole bool
@@ -45,7 +46,7 @@ func (c *patroni) base(g *stage.Ground, s *harness.Site, kind string) *stage.Bas
 		c.Patroni = servertest.StartPatroni(&stage.Lasting{Site: s, Whole: g.Whole}, patroniNodes)
 	}
 	s.Must(c.AwaitWhole(context.Background()))
-	c.whole = false // until the experiment has ended well
+	c.whole = false // the cluster counts as incomplete until the experiment has ended well
 	return g.OnHosts(s, kind, c.Leader(context.Background()), c.Nodes)
 }
 
@@ -104,7 +105,7 @@ func (c *patroni) others(t *trial, but *servertest.Server) map[string]*sql.DB {
 }
 
 // takenOver waits under load until there is a new primary and the service uses it; then
-// it starts the old one again, which must follow.
+// it starts the old primary again, which must follow.
 func (c *patroni) takenOver(t *trial, old *servertest.Server, back func() error) error {
 	t.Must(t.awaitWritable(c.others(t, old), true))
 	t.Recover(t.Ended)

@@ -261,12 +261,12 @@ const (
 	partedPools = 8
 	// partedBefore is the number of draws of each pool before the histories part,
 	// partedLost the number of versions in the lost history, partedAfter the number of
-	// draws in the one that stays.
+	// draws in the history that stays.
 	partedBefore = 10
 	partedLost   = 20
 	partedAfter  = 40
 	// withdrawn is most of the units of the first prize, so that the odds of the lost
-	// history differ from those of the one that stays.
+	// history differ from those of the history that stays.
 	withdrawn = 370
 )
 

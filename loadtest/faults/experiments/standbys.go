@@ -67,8 +67,8 @@ func (p *pair) lost(t *trial) error {
 	return p.handOver(t)
 }
 
-// cancelled is lost while an operator cancels every wait for the standby: each commit
-// is then visible, and no standby has it.
+// cancelled is like lost, while an operator cancels every wait for the standby: each
+// commit is then visible, and no standby has it.
 func (p *pair) cancelled(t *trial) error {
 	p.Link.Hold()
 	until := time.Now().Add(cancelling)
@@ -153,7 +153,7 @@ func (p *pair) behind(t *trial) error {
 	t.askBehind(begin, pools)
 	p.Primary.Kill()
 	delete(t.Nodes, lostNode)
-	if err := stage.ExecAll(heir, promote); err != nil { // it ends the pause as well
+	if err := stage.ExecAll(heir, promote); err != nil { // promotion ends the pause as well
 		return err
 	}
 	return t.awaitWritable(t.Nodes, false)

@@ -151,8 +151,8 @@ func (f *tokenFile) handOver(old, next named, hangUp bool) {
 	f.Must(f.await(old.token, http.StatusUnauthorized))
 }
 
-// swap replaces the token of the callers in the file, and gives it to them only
-// afterwards.
+// swap replaces the callers' token in the file, and only then gives the callers the new
+// token.
 func (f *tokenFile) swap(next named) {
 	f.Must(f.write(next))
 	for _, i := range f.Instances {

@@ -41,7 +41,7 @@ const (
 	// Only the later release can read laterRules; ownRules replace them.
 	ownRules   = `{"fallback":"none","limits":[{"of":"draws","max":100000,"per":"day"}]}`
 	laterRules = `{"fallback":"none","limits":[{"of":"draws","max":100000,"per":"day"}],"zone":"` + history.LaterZone + `"}`
-	// unreadableFor is how long they are in force.
+	// unreadableFor is how long laterRules are in force.
 	unreadableFor = 4 * time.Second
 )
 
@@ -134,7 +134,7 @@ func (r *unreadableRun) judge() {
 		var wrong bool
 		switch {
 		case r.Instances[o.Instance].Halted(r.History.Time(o.Call), r.History.Time(o.Return)), o.Answer() == "no-connection":
-			continue // it was being replaced
+			continue // the instance was being replaced
 		case o.Pool != r.pool:
 			wrong = o.Status == 0 || o.Status >= 500
 		case !during:

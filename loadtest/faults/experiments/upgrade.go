@@ -120,9 +120,9 @@ func (r *rolling) drawOnEach() {
 	}
 }
 
-// watchReady keeps requesting the readiness of each instance, until stop is called: one
-// in service must be ready. It asks twice, since the first request may time out on a
-// busy machine.
+// watchReady keeps requesting the readiness of each instance, until stop is called: an
+// instance in service must be ready. It asks twice, since the first request may time out
+// on a busy machine.
 func (r *rolling) watchReady() (stop func()) {
 	ctx, cancel := context.WithCancel(r.Ctx)
 	var all sync.WaitGroup
@@ -162,7 +162,7 @@ func (t *trial) drawn() (n int) {
 // down.
 const updateDelay = "3s"
 
-// updateWorkers is how many clients draw: few, because it lasts a minute.
+// updateWorkers is how many clients draw: few, because the update lasts a minute.
 const updateWorkers = 4
 
 // rollingUpdate updates to the next release and back, with a balancer that notices

@@ -139,7 +139,7 @@ func (w *wins) addHook(url, pools, from string) (path, secret string, err error)
 	return "/admin/hooks/" + made.ID, made.Secret, err
 }
 
-// importCodes imports codes once, under a key; those of the key "reserve" are not
+// importCodes imports codes once, under a key; codes under the key "reserve" are not
 // stocked.
 func (w *wins) importCodes(i *stage.Instance, pool, prize, key string, lines []string) error {
 	ctx, cancel := context.WithTimeout(w.Ctx, client.SettleMax)
@@ -160,7 +160,7 @@ func (w *wins) start() {
 	}
 	w.all.Go(func() { // otherwise a message that failed twice waits for minutes
 		for ; ctx.Err() == nil; time.Sleep(time.Second) {
-			_ = w.retry() // the next one follows
+			_ = w.retry() // the next retry follows
 		}
 	})
 }

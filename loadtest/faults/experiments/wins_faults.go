@@ -138,11 +138,12 @@ func (w *wins) kill(k winKill) error {
 	return end()
 }
 
-// winImport is the number of codes of an import that is killed: two parts.
+// winImport is the number of codes of an import that is killed; the import has two
+// parts.
 const winImport = 6000
 
-// importMore sends an import to an instance that is about to be armed. Its end sends it
-// again, with the same key, until it is complete.
+// importMore sends an import to an instance that is about to be armed. The returned
+// function sends the import again, with the same key, until it is complete.
 func (w *wins) importMore(i *stage.Instance) func() error {
 	pool, name := w.pools[0], fmt.Sprint("more-", len(w.lines[w.pools[0]+"/card"]))
 	lines := stocktest.CodeLines(strings.ToUpper(name), winImport)
@@ -206,7 +207,7 @@ const (
 )
 
 // deadReceivers adds hooks whose receivers never answer to a hook whose receiver works:
-// the events of the latter arrive in time, and memory does not grow.
+// the events of the working receiver arrive in time, and memory does not grow.
 func deadReceivers() Experiment {
 	return ofWin("19 receivers that hang beside one that works", winPlaces(), true, func(w *wins) error {
 		ended := make(chan struct{})
@@ -327,7 +328,7 @@ func (w *wins) placeOf(pool string) (winPlace, int64) {
 	return winPlace{w.events(pool), len(rows.Awards), len(steps)}, rows.Version
 }
 
-// arrive waits until so many events of a pool have arrived.
+// arrive waits until at least the given number of events of a pool have arrived.
 func (w *wins) arrive(pool string, least int) error {
 	return stage.Within(w.Ctx, jobMax, func() error {
 		if n := w.events(pool); n < least {
@@ -349,7 +350,7 @@ func (w *wins) drawOn(pool string, instance, n int) error {
 }
 
 // deadlinesApart gives two instances clocks that are 90 s wrong, while gold is claimed and
-// expires around its deadlines, and kills the one that ends awards.
+// expires around its deadlines, and kills the instance that ends awards.
 func deadlinesApart() Experiment {
 	e := ofWin("deadlines, clocks of the instances 90 s apart from the database's", winServers(), false, func(w *wins) error {
 		w.Wait(2 * winWithin)
@@ -401,7 +402,7 @@ func keysRotated(isInOrder bool) Experiment {
 }
 
 // useKeys gives an instance a file of keys, whose first is k2, and waits until it seals
-// with that.
+// with k2.
 func (w *wins) useKeys(i *stage.Instance, spare, keys string) error {
 	w.Must(stage.Replace(i.Keys, keys, 0o600))
 	i.Signal(syscall.SIGHUP)

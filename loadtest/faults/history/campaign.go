@@ -222,7 +222,7 @@ type limit struct {
 	Max            int
 }
 
-// within counts the times that share a window with the last of them.
+// within counts the times that are in the same window as last.
 func within(times []time.Time, last time.Time, per string, zone *time.Location) (n int) {
 	for _, at := range times {
 		if isWithin(at, last, per, zone) {
@@ -255,6 +255,6 @@ func isWithin(at, last time.Time, per string, zone *time.Location) bool {
 }
 
 func cents(value string) int64 {
-	n, _ := strconv.ParseInt(strings.Replace(value, ".", "", 1), 10, 64) // the contract's form; any other counts as 0
+	n, _ := strconv.ParseInt(strings.Replace(value, ".", "", 1), 10, 64) // value has the contract's form; any other form counts as 0
 	return n
 }

@@ -153,7 +153,7 @@ func (o *Op) asks() string { return fmt.Sprint(o.User, o.Count, o.Prize, o.Delta
 // Won reports whether the request was answered 200.
 func (o *Op) Won() bool { return o.Status == 200 }
 
-// Unknown reports whether it is unknown if the request was carried out.
+// Unknown reports whether the answer leaves open if the request was carried out.
 func (o *Op) Unknown() bool {
 	switch o.Status {
 	case 0:

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// itemKey begins the keys of moves that an agenda has planned; Campaign judges those.
+// itemKey begins the keys of moves that an agenda has planned; Campaign judges these
+// moves.
 const itemKey = "\x1fitem "
 
 type asked struct {

@@ -40,8 +40,8 @@ func newClock(s *harness.Site) *clock {
 	)
 }
 
-// newOwnClock returns the clock of an instance, whose program has fault points. It
-// reads the time without the C library.
+// newOwnClock returns the clock of an instance, whose program has fault points. The
+// program reads the time without the C library.
 func newOwnClock(s *harness.Site) *clock {
 	file := filepath.Join(s.TempDir(), "clock")
 	return clockOf(s, file, "DRAWSVC_CLOCK="+file)

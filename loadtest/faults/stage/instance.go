@@ -107,7 +107,8 @@ func (i *Instance) Answers() {
 	}
 }
 
-// Halted reports whether the program could not answer at some moment of that time.
+// Halted reports whether the program could not answer at some moment between from and
+// to.
 func (i *Instance) Halted(from, to time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -143,7 +144,7 @@ const takenMax = 10 * time.Second
 
 // Arm sets the action that the next draw at the point triggers.
 func (i *Instance) Arm(p fault.Point, action string) error {
-	_ = os.Remove(i.control + ".taken") // does not exist the first time
+	_ = os.Remove(i.control + ".taken") // the file does not exist the first time
 	return Replace(i.control, string(p)+" "+action+"\n", 0o600)
 }
 

@@ -58,7 +58,7 @@ func (c *source) flags(n int, lock string) []string {
 	}
 }
 
-// HostName returns the name of an instance, for jobs that are pinned to one.
+// HostName returns the name of an instance, for jobs that are pinned to one instance.
 func HostName(n int) string { return fmt.Sprintf("host-%d", n) }
 
 // StandsStill notes that an instance is paused, or runs again.

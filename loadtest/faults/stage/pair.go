@@ -23,7 +23,7 @@ type Pair struct {
 const (
 	// LostNode is the primary's name in [Base.Nodes].
 	LostNode = "node 1"
-	// HeirNode is the standby's name there.
+	// HeirNode is the standby's name in [Base.Nodes].
 	HeirNode = "node 2"
 	// Promote does not wait: a waiting statement's snapshot could keep the standby from
 	// replaying the rest.

@@ -28,7 +28,7 @@ type World struct {
 	Ground *Ground
 	*Base
 	// Links are the connections to the database, one for each instance; LockLinks are
-	// those to the lock service.
+	// the connections to the lock service.
 	Links, LockLinks []*servertest.Proxy
 	LockServers      []*servertest.Server
 	lockURL          string
@@ -182,8 +182,8 @@ const Bin = place.Bin + "/faults"
 // The programs besides the doubles.
 const (
 	Released = "drawsvc"        // the program that users run
-	Faulty   = "drawsvc-faults" // the same with fault points
-	Textbook = "broken"         // over-issues
+	Faulty   = "drawsvc-faults" // the same program with fault points
+	Textbook = "broken"         // a program that over-issues
 )
 
 // Command runs a command of a program, and returns its output. The error contains the
