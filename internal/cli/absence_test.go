@@ -40,7 +40,7 @@ func tellsOfAbsence(log []map[string]any, batches, seconds int) error {
 	switch {
 	case counted < batches:
 		return fmt.Errorf("%d of at least %d batches are counted", counted, batches)
-	case lines > 5*(seconds+2): // per second: a sum, and the first failures for a few reasons
+	case lines > 5*(seconds+2): // a second may have a line with a sum, and lines about the first failures for a few reasons
 		return fmt.Errorf("%d lines in %d seconds", lines, seconds)
 	case ended != 1 || int(inAll) != counted:
 		return fmt.Errorf("%d lines of the end, of %v batches, and %d were counted", ended, inAll, counted)

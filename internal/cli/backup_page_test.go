@@ -112,7 +112,7 @@ func testPostgresDump(t *testing.T, executed *sync.Map) {
 	w.do("pg-dump")
 	lost := w.draw(30)
 	w.do("pg-restore", "pause")
-	for key, answer := range w.draw(5) { // until the switch
+	for key, answer := range w.draw(5) { // the instances draw until the switch
 		lost[key] = answer
 	}
 	w.do("pg-switch")
@@ -190,7 +190,7 @@ func testMariaDBDump(t *testing.T, executed *sync.Map) {
 	w.do("mysql-dump")
 	lost := w.draw(30)
 	w.do("mysql-restore", "pause")
-	for key, answer := range w.draw(5) { // until the switch
+	for key, answer := range w.draw(5) { // the instances draw until the switch
 		lost[key] = answer
 	}
 	w.do("mysql-switch")

@@ -34,7 +34,7 @@ type place struct {
 	vars      []string
 	server    *servertest.Server // nil if the database is a file
 	instances []*process
-	count     int // of instances
+	count     int // number of instances
 	keys      int
 	// asked receives the actions that a block requests of the machine; the test itself
 	// carries them out.
@@ -66,7 +66,7 @@ func newPlace(t *testing.T, executed *sync.Map, databaseURL string, server *serv
 	account, err := user.Current()
 	require.NoError(t, err)
 	if account.Uid == "0" {
-		account.Username = "nobody" // as in servertest
+		account.Username = "nobody" // servertest runs the servers under the same account
 	}
 	for _, name := range []string{"backups", "work", "home"} {
 		require.NoError(t, os.Mkdir(filepath.Join(w.folder, name), 0o700))

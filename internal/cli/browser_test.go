@@ -58,7 +58,7 @@ func speaks(languages string) chromedp.Action {
 func browse(t *testing.T, home string, width, height int, more ...chromedp.Action) *browser {
 	t.Helper()
 	shared, leave := chromedp.NewRemoteAllocator(context.Background(), servertest.Chromium(t))
-	link, unlink := chromedp.NewContext(shared, chromedp.WithErrorf(func(string, ...any) {})) // for events that chromedp does not support
+	link, unlink := chromedp.NewContext(shared, chromedp.WithErrorf(func(string, ...any) {})) // without messages about events that chromedp does not support
 	t.Cleanup(func() {
 		unlink()
 		leave()
@@ -74,7 +74,7 @@ func browse(t *testing.T, home string, width, height int, more ...chromedp.Actio
 	t.Cleanup(end)
 	b := &browser{t: t, ctx: ctx, home: home, asked: map[string]bool{}}
 	chromedp.ListenTarget(ctx, b.note)
-	require.NoError(t, chromedp.Run(ctx)) // its context belongs to all later windows
+	require.NoError(t, chromedp.Run(ctx)) // the context of the first run applies to all later steps, so it has no timeout
 	b.do(append([]chromedp.Action{cdplog.Enable(), network.Enable(), speaks("en-GB,en")}, append(more, chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(home+"/ui"))...)...)
 	return b
 }

@@ -169,7 +169,7 @@ func TestRecipesSettle(t *testing.T) {
 	t.Parallel()
 	half := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "500")
-		_, _ = io.WriteString(w, `{"draw":`) // and no more
+		_, _ = io.WriteString(w, `{"draw":`) // the answer is cut here
 		panic(http.ErrAbortHandler)
 	}
 	open := []http.HandlerFunc{

@@ -88,8 +88,9 @@ func dumps(t *testing.T, databaseURL, folder string) map[string]string {
 	return nil
 }
 
-// testLife draws units with codes. The code of one award is claimed, fulfilled, shown and
-// replaced. It returns that award's version, and the answer to its claim.
+// testLife draws units with codes. One award is claimed and fulfilled, and its code is
+// shown and replaced. testLife returns that award's version, and the answer to its
+// claim.
 func testLife(t *testing.T, s *service, draws string) (version, claimed string) {
 	t.Helper()
 	drawn := func(key string) string {

@@ -202,7 +202,7 @@ func TestSealKeysRotate(t *testing.T) {
 			require.Contains(t, body, `"code":"seal-key-missing","outcome":"none"`)
 			require.NoError(t, os.WriteFile(files[0], []byte("no key at all"), 0o600))
 			services[1].noticed("a changed file cannot be used", func() { require.NoError(t, os.WriteFile(files[1], []byte("no key at all"), 0o600)) })
-			more() // on the other instance, which still uses its keys
+			more() // the other instance draws, because it keeps the keys from before
 			sealKeyFile(t, files[0], "k2")
 			awaitReady(t, s, `"codes":"unavailable"`, false)
 			close(stop)

@@ -23,7 +23,7 @@ import (
 // collector receives traces on loopback, by HTTP and by gRPC.
 type collector struct {
 	collect.UnimplementedTraceServiceServer
-	http, grpc string // its endpoints
+	http, grpc string // the endpoints of the collector
 
 	mu       sync.Mutex
 	received []*tracepb.ResourceSpans

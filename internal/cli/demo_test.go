@@ -119,7 +119,8 @@ func TestDemoSealsByGivenKeys(t *testing.T) {
 }
 
 // TestDemoLeavesWhatGitIgnores: the README's first command leaves nothing in a clone
-// that could be committed, least of all a secret. The control is a file of the program.
+// that could be committed, least of all a secret. The control is a source file, which
+// git does not ignore.
 func TestDemoLeavesWhatGitIgnores(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "git", "git")

@@ -25,8 +25,8 @@ func withDescriptors(cmd *exec.Cmd, limit int) *exec.Cmd {
 	return limited
 }
 
-// TestFewDescriptors: more idle callers than the process can have descriptors do not
-// block a health check, nor a draw.
+// TestFewDescriptors: if there are more idle callers than the process can have
+// descriptors, they block neither a health check nor a draw.
 func TestFewDescriptors(t *testing.T) {
 	t.Parallel()
 	const limit, callers = 128, 200

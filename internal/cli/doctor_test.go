@@ -75,8 +75,8 @@ func TestDoctorRefuses(t *testing.T) {
 	p.refused(exitUsage, "database must be sqlite:PATH", "doctor", "--database", "oracle:x")
 }
 
-// TestStatementBinlog: commands that would hang on a setting that the doctor reports as
-// a danger refuse it at once, in one line.
+// TestStatementBinlog: some commands would hang on a setting that the doctor reports as
+// a danger. They refuse such a setting at once, in one line.
 func TestStatementBinlog(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Args("--log-bin=bin", "--server-id=1", "--binlog-format=STATEMENT"))

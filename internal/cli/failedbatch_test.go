@@ -76,7 +76,7 @@ func TestFailedBatchNamesItsDraws(t *testing.T) {
 		t.Run(dialect+" busy", func(t *testing.T) {
 			t.Parallel()
 			url := stocktest.Migrated(t, dialect)
-			// One attempt, so that it ends long before its draws time out.
+			// A batch has one attempt, so that it ends long before its draws time out.
 			s := spring(t, url).serve("--mode", "optimistic", "--optimistic-tries", "1")
 			tx, err := rows(t, url).BeginTx(context.Background(), nil)
 			require.NoError(t, err)

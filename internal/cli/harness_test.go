@@ -68,7 +68,7 @@ type program struct {
 	tb    testing.TB
 	vars  map[string]string
 	stdin string
-	// schema is one of schemas.
+	// schema is a key of schemas.
 	schema string
 	// file is the program of another release; "" means this release.
 	file string

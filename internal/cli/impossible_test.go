@@ -9,7 +9,7 @@ import (
 )
 
 // TestImpossibleValuesAreUsageErrors: a value that no machine can use is a usage error:
-// one line names its flag, and nothing is created before.
+// one line names its flag, and nothing is created.
 func TestImpossibleValuesAreUsageErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.db")

@@ -24,12 +24,12 @@ func between(t *testing.T, address string, change func(*http.Request, *httptest.
 		proxy.ServeHTTP(answer, r)
 		change(r, answer)
 		for name, values := range answer.Header() {
-			if name != "Content-Length" { // it may have changed
+			if name != "Content-Length" { // the length may have changed
 				out.Header()[name] = values
 			}
 		}
 		out.WriteHeader(answer.Code)
-		_, _ = out.Write(answer.Body.Bytes()) // the program notices
+		_, _ = out.Write(answer.Body.Bytes()) // the program notices if the answer does not arrive
 	}))
 	t.Cleanup(s.Close)
 	return s.URL

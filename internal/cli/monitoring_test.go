@@ -284,8 +284,8 @@ func TestDashboard(t *testing.T) {
 
 var rateWindow = regexp.MustCompile(`\b(?:rate|irate|increase)\([^\[]*\[([^\]]+)\]`)
 
-// checkRate returns an error if a panel hides a rush of a minute. It does so if its rates
-// are over more than a minute, or its points are more than 15 s apart.
+// checkRate returns an error if a panel hides a rush of a minute. A panel hides it if
+// its rates are over more than a minute, or if its points are more than 15 s apart.
 func checkRate(kind, interval, expr string) error {
 	if kind == "timeseries" && interval != "15s" {
 		return fmt.Errorf("its points are %q apart", interval)
@@ -388,7 +388,7 @@ func TestPrometheusScrapes(t *testing.T) {
 	one := p.serve("--metrics-listen", "127.0.0.1:0")
 	one.won("spring", "u1", "")
 	targets := []string{one.metricsAddress()}
-	for range 2 { // they read their pools after the win
+	for range 2 { // these instances start after the win, and read the pools then
 		targets = append(targets, p.serve("--metrics-listen", "127.0.0.1:0").metricsAddress())
 	}
 	prometheus := servertest.StartPrometheus(t, rulesFile, "", targets...)

@@ -63,7 +63,7 @@ func TestPrivateFilesAndLinks(t *testing.T) {
 }
 
 // TestLockFileIsNoLink: a link of another account next to a database does not make the
-// service create its target.
+// service create the link's target.
 func TestLockFileIsNoLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -57,7 +57,7 @@ func TestPublish(t *testing.T) {
 			key := readFile(t, folder, "key")
 			witness := witnesstest.Start(t, key)
 			publish = append(publish, "--witness", witness.Flag())
-			p.cosigned(witness, 5, publish...) // nothing happened
+			p.cosigned(witness, 5, publish...) // no draw was made since the last pass
 			s := p.serve("--seed-identity-file", identity)
 			for i := range 300 {
 				s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))

@@ -127,7 +127,7 @@ func TestLogFormats(t *testing.T) {
 	require.Regexp(t, `(?m)^time=\S+ level=INFO msg=listening address=127\.0\.0\.1:\d+ database=sqlite mode=for-update lock=table$`, s.stderr.String())
 	require.Equal(t, exitOK, s.end().code)
 
-	s = p.serve("--log-level", "error", "--demo") // it reports its address
+	s = p.serve("--log-level", "error", "--demo") // a demo reports its address without the log
 	s.admin(200, "GET", "/admin/pools", "")
 	require.Empty(t, s.end().stderr)
 	s = p.serve("--log-level", "debug")

@@ -19,10 +19,10 @@ import (
 // request timeouts, so that some draws wait while earlier batches fail.
 const silentFor = 12 * time.Second
 
-// TestSilentLinkIsUnavailable: while a link to the database drops all packets, draws are
-// answered that the database does not answer, or that their outcome is unknown. Draws
-// that wait after a failed batch, and never get into a batch, are not answered that the
-// pool is contended.
+// TestSilentLinkIsUnavailable: while a link to the database drops all packets, the
+// answers to draws state that the database does not answer, or that the outcome is
+// unknown. If a draw waits after a failed batch, and never gets into a batch, its answer
+// does not state that the pool is contended.
 func TestSilentLinkIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
@@ -62,8 +62,8 @@ func fitsSilence(codes map[string]int) error {
 // drawWhileSilent makes callers draw concurrently and repeatedly, until the link was
 // silent for a while. It counts the codes of the answers; a draw that wins has no code.
 // One draw is in a batch, and the others wait in the queue. Before the first batch has
-// failed, the service cannot report that reason. So draws that time out before that, on a
-// busy machine, are not counted.
+// failed, the service cannot report that the database is silent. So draws that time out
+// before that, on a busy machine, are not counted.
 func drawWhileSilent(s *service, link *servertest.Proxy) map[string]int {
 	var mu sync.Mutex
 	var all sync.WaitGroup

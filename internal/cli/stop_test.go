@@ -167,7 +167,7 @@ func TestStopWithASilentDatabase(t *testing.T) {
 		}, commandMax, 10*time.Millisecond)
 		all = append(all, &silenced{url: url, proxy: proxy, service: s})
 	}
-	for _, c := range all { // both at once: they mostly wait
+	for _, c := range all { // both services end at once, because they mostly wait
 		exiting.Go(func() {
 			begun, stood := time.Now(), standstill()
 			c.ended = c.service.end()

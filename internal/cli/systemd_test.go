@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// manager is the socket of a service manager: its messages, in order.
+// manager is the socket of a service manager, which receives its messages in order.
 type manager struct {
 	tb   testing.TB
 	conn *net.UnixConn

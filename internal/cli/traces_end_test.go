@@ -35,7 +35,7 @@ func TestTraceOfAFailedBatch(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)
 	url := stocktest.Migrated(t, "postgres")
-	// Two attempts, so that it ends long before its draws time out.
+	// A batch has two attempts, so that it ends long before its draws time out.
 	s := spring(t, url).tracedTo(c.http).start("--mode", "optimistic", "--optimistic-tries", "2")
 	tx, err := rows(t, url).BeginTx(context.Background(), nil)
 	require.NoError(t, err)

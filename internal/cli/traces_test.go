@@ -227,7 +227,8 @@ func TestTracesOfABatch(t *testing.T) {
 }
 
 // TestTracesOfSharedTransactions: a transaction of several pools is in the trace of each
-// of their batches. A batch that it leaves out states that.
+// of their batches. If the transaction leaves a batch out, its span in that batch's
+// trace states that.
 func TestTracesOfSharedTransactions(t *testing.T) {
 	t.Parallel()
 	const pools, draws = 20, 8

@@ -78,7 +78,7 @@ func TestUIWarns(t *testing.T) {
 	b.warns("Gold coin", false)
 	moves(-5)
 	b.await(`document.querySelector("[data-prize=gold] [data-label=Remaining]").dataset.value === "85"`)
-	b.warns("Gold coin", false) // it is the same state
+	b.warns("Gold coin", false) // the stock has been low since then, so the cause is the same
 	moves(50)
 	b.await(`document.querySelector("[data-prize=gold] [data-label=Remaining]").dataset.value === "135"`)
 	moves(-50)

@@ -17,8 +17,9 @@ import (
 // released are the units that a place of the calendar shows.
 type released struct{ Planned, Done int64 }
 
-// calendar is the displayed calendar: the units of each row, by its name, and prize, by
-// its id. The prize "" is the sum of a row, and the row "sum" is the sum of all rows.
+// calendar is the displayed calendar: the units of each row and prize, by the name of
+// the row and the id of the prize. The prize "" is the sum of a row, and the row "sum"
+// is the sum of all rows.
 type calendar map[string]map[string]released
 
 // withAdvent returns a service with a paused pool for an Advent calendar in the time zone
@@ -278,7 +279,7 @@ func TestUICalendarUndoes(t *testing.T) {
 	b.says("All that was planned before it was removed.")
 	require.Empty(t, calendarOf(t, "Europe/Berlin", agendaOf(t, s, "advent")))
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/advent/log?acts=true", ""), `"removed":true`, "some were planned before")
-	b.press("Fill") // the next try is another one
+	b.press("Fill") // the next try begins with a preview again
 	b.says("Nothing is planned yet.")
 	b.press("Fill")
 	b.await(`document.querySelector("dialog h2").textContent === "Planned"`)

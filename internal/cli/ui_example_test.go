@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUIExample: people without a campaign can see one, in their language, and nothing is
-// created. On request it is created exactly as shown, but paused.
+// TestUIExample: people without a campaign can see an example in their language, and
+// nothing is created. On request it is created exactly as shown, but paused.
 func TestUIExample(t *testing.T) {
 	t.Parallel()
 	source := axe(t)

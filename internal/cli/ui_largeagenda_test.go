@@ -32,7 +32,7 @@ func TestUILargeAgenda(t *testing.T) {
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
-	eval[bool](b, `(performance.setResourceTimingBufferSize(10000), true)`) // or later calls are not counted
+	eval[bool](b, `(performance.setResourceTimingBufferSize(10000), true)`) // otherwise later calls are not counted
 	views := func(section string) error {
 		before := eval[int](b, requests)
 		b.visit("#/pools/summer"+section, "Summer party")

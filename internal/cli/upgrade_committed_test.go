@@ -29,8 +29,9 @@ const (
 
 // meetCommitted runs two programs on an open pool that is committed to its numbers. The
 // next program has the seed. The old program runs with the seed, without a seed and with
-// another seed. It returns the violations of this promise: awards come only from the
-// seed, and an instance without it answers 503 and draws from other pools.
+// another seed. meetCommitted returns the violations of this promise: awards come only
+// from the seed, and an instance without the seed answers 503 and draws from other
+// pools.
 func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []string) {
 	t.Helper()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }

@@ -165,7 +165,7 @@ func TestUpgrade(t *testing.T) {
 }
 
 // replaceable returns the newest release. If it has this program's schema, the newest
-// release with an older one follows, so that draws meet a migration in any case. This
+// release with an older schema follows, so that draws meet a migration in any case. This
 // program must work on that schema.
 func replaceable(t *testing.T, releases []release) []release {
 	t.Helper()

@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// useUpgraded uses the features of schemas after the release's: codes, claims, steps,
-// webhooks and the feed over all pools. It uses them on an upgraded database with draws
-// of the release.
+// useUpgraded uses the features that the release's schema did not have: codes, claims,
+// steps, webhooks and the feed over all pools. It uses them on an upgraded database with
+// draws of the release.
 func useUpgraded(t *testing.T, p program) {
 	t.Helper()
 	heard, keys := overhear(t), sealKeyFile(t, filepath.Join(t.TempDir(), "keys"), "k1")

@@ -185,7 +185,7 @@ func TestEnvironment(t *testing.T) {
 		"ADMIN_TOKEN": "short", "DRAW_TOKEN": "short", "MIGRATE": "x", "DEMO": "x", "PUBLIC_DRAW": "x", "LOCK": "x",
 	} {
 		q := program{tb: t, vars: map[string]string{"DRAWSVC_DATABASE": "sqlite:" + filepath.Join(folder, "c"+name)}}
-		q.vars["DRAWSVC_LISTEN"] = "127.0.0.1:0" // the usual port may be another service's
+		q.vars["DRAWSVC_LISTEN"] = "127.0.0.1:0" // another service may use the usual port
 		q.vars["DRAWSVC_"+name] = value
 		line := q.refused(exitUsage, "", "serve")
 		require.True(t, strings.Contains(line, "DRAWSVC_"+name) || strings.Contains(line, strings.ToLower(strings.ReplaceAll(name, "_", "-"))), line)

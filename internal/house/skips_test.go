@@ -9,8 +9,8 @@ import (
 )
 
 // skipsQuietly reports whether a file of tests skips tests by itself, instead of by
-// servertest. Such a pipeline would succeed without having tested anything, whereas
-// servertest skips with a visible message, and fails under CI=true.
+// servertest. A pipeline with such tests would succeed without having tested anything,
+// whereas servertest skips with a visible message, and fails under CI=true.
 func skipsQuietly(source string) bool {
 	return regexp.MustCompile(`\b\w*(?:t|tb)\.Skip(?:f|Now)?\(`).MatchString(source)
 }

@@ -235,8 +235,8 @@ func TestDemoRefusesPagesOfOtherSites(t *testing.T) {
 }
 
 // TestFulfilReadsOnlyNamesOfPools: the role fulfil gets exactly id, name and state of
-// pools, and no tag, which is the revision; rules, agenda, changes and commitments are
-// refused. The controls are the answers to an auditor.
+// pools, and no tag, because the tag is the revision; rules, agenda, changes and
+// commitments are refused. The controls are the answers to an auditor.
 func TestFulfilReadsOnlyNamesOfPools(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, withTokens(tokenOf("depot", access.Fulfil), tokenOf("eye", access.Auditor)))

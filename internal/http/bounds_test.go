@@ -72,7 +72,7 @@ func readinessOutlivesItsCaller(t *testing.T) {
 	})
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_ = r.ask(canceled) // it may have been too late to begin
+	_ = r.ask(canceled) // this caller may leave before the check begins
 	require.NoError(t, r.ask(t.Context()))
 	result = down
 	require.NoError(t, r.ask(t.Context()), "of the last second")
@@ -84,8 +84,8 @@ func readinessOutlivesItsCaller(t *testing.T) {
 	require.ErrorIs(t, r.ask(canceled), context.Canceled)
 }
 
-// TestPoolIsShownFromMemory: one read of the database serves all callers of a second, and
-// callers that already have the answer get 304.
+// TestPoolIsShownFromMemory: one read of the database serves all callers within a
+// second, and callers that already have the answer get 304.
 func TestPoolIsShownFromMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, poolIsShownFromMemory) // so that the time does not depend on the machine

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/http/conns"
 )
 
-// habit is how a server watches a connection, such as net/http: it calls the connection's
+// habit is how a server such as net/http watches a connection: it calls the connection's
 // read with a buffer of one byte.
 type habit func(read func([]byte) (int, error), one []byte) (int, error)
 

@@ -104,7 +104,7 @@ func compareOne(o *contract.Operation, r route, codes map[draw.Code]problem.Prob
 	when(o.RequestBody != nil, "408", "413", "415")
 	when(r.method != nethttp.MethodGet, "504")
 	when(headers[keyHeader] != nil, "422")
-	when(headers["If-Match"] != nil || r.path == stepsPath && r.method == nethttp.MethodPost, "412") // by the member from
+	when(headers["If-Match"] != nil || r.path == stepsPath && r.method == nethttp.MethodPost, "412") // steps have the member from, which works like If-Match
 	when(headers["If-None-Match"] != nil, "304")
 	return errors.Join(wrong, differ(o.String()+": statuses", statuses, want))
 }

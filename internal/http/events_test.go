@@ -163,7 +163,7 @@ func (f fakeStore) Acts(_ context.Context, _ string, after int64, limit int) ([]
 	return someLog()[:2], f.note([2]int64{after, int64(limit)})
 }
 
-// TestFindAwards: valid searches reach the store, and invalid ones are refused before.
+// TestFindAwards: valid searches reach the store, and invalid searches do not.
 func TestFindAwards(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)

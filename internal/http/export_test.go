@@ -104,7 +104,8 @@ func written(t *testing.T, lines []api.Statement) string {
 	return out.String()
 }
 
-// TestStatementsOfGreatWorth: the sum of a day is longer than the value of one unit.
+// TestStatementsOfGreatWorth: the sum of a day may have more digits than the value of
+// one unit can have.
 func TestStatementsOfGreatWorth(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(newServer(t, &fake{}, func(c *Config) { c.Store = wealthy{c.Store} }).Handler())

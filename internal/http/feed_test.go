@@ -54,7 +54,7 @@ func TestFeedRefusesBadQueries(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"code":"feed-forked","pool":"spring","version":7}`)
 }
 
-// awaited is a store whose feed gets its award at a time.
+// awaited is a store whose feed gets its award at a given time.
 type awaited struct {
 	fakeStore
 	at    time.Time

@@ -191,8 +191,8 @@ func TestTokensRankOnOpenCalls(t *testing.T) {
 	require.Equal(t, 200, read(asAdmin("GET", "/pools/p", "")))
 }
 
-// TestOddsAreShownFromMemory: one reading serves all callers of a second, also if the
-// pool publishes no odds.
+// TestOddsAreShownFromMemory: one reading serves all callers within a second, also if
+// the pool publishes no odds.
 func TestOddsAreShownFromMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, oddsAreShownFromMemory) // so that the time does not depend on the machine

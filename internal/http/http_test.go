@@ -135,8 +135,8 @@ func (f *fake) DrawFor(ctx context.Context, _ string, r draw.Request) (draw.Draw
 	return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Awards: []draw.Award{award(r.DrawID, r.UserID)}}, nil
 }
 
-// fakeStore is a fake as a store, because its method Draw differs from that of the
-// drawer.
+// fakeStore is a fake as a store. It is a separate type, because the method Draw of a
+// store differs from that of the drawer.
 type fakeStore struct{ *fake }
 
 func (f fakeStore) Draw(_ context.Context, poolID, drawID string) (draw.Draw, error) {

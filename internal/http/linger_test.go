@@ -59,7 +59,7 @@ func judgeRefusals(t *testing.T, addr string) error {
 func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
 	t.Parallel()
 	s := undescribed(newServer(t, &fake{}, ofEveryRole))
-	s.limits.read = time.Hour // an answer that waits for the body does not arrive
+	s.limits.read = time.Hour // with this timeout, an answer that waits for the body does not arrive in time
 	for range gate.Burst {
 		s.gate.Guesses.Wrong(netip.MustParseAddr("127.0.0.1"), time.Now())
 	}

@@ -114,7 +114,7 @@ func TestDrain(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	f, started, letGo := held()
 	s := newServer(t, f)
-	s.limits.draws = time.Minute // the draw is released
+	s.limits.draws = time.Minute // the draw is released before that
 	server, caller := run(t, s), ownClient(t)
 	defer caller.CloseIdleConnections()
 

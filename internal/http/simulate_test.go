@@ -186,7 +186,7 @@ func TestOneSimulationRuns(t *testing.T) {
 	}
 }
 
-// panicking fails in a way that nobody expects while a simulation reads its pool.
+// panicking panics while a simulation reads its pool, until isOver is set.
 type panicking struct {
 	Store
 	isOver *atomic.Bool

@@ -21,7 +21,7 @@ type answer struct {
 	status int
 	kind   string
 	body   string
-	header string // one more, "" for none
+	header string // a further header, "" for none
 }
 
 func (a answer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
