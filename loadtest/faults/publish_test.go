@@ -45,7 +45,7 @@ func TestTheTableShowsThePublishedResults(t *testing.T) {
 func TestEveryNumberIsPublished(t *testing.T) {
 	p, err := report.Read[published](filepath.Join(folder, "faults.json"))
 	require.NoError(t, err)
-	numbers := map[int]bool{4: true} // number 4 is part of 3: another user with the same key
+	numbers := map[int]bool{4: true} // fault 4, another user with the same key, is part of fault 3
 	condemned := 0
 	for _, r := range p.Cells {
 		numbers[r.Number] = true

@@ -63,8 +63,8 @@ func TestReadyIsAskedOfTheProgram(t *testing.T) {
 	assert.ErrorContains(t, ended.AwaitReady(t.Context()), "ended at once: exit status 4")
 }
 
-// TestOperateNamesTheStatus: the error names the status and not the port, which could
-// be mistaken for one.
+// TestOperateNamesTheStatus: the error names the status and not the port, which could be
+// mistaken for a status.
 func TestOperateNamesTheStatus(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

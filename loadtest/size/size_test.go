@@ -27,7 +27,7 @@ func TestSmallServiceIsMeasured(t *testing.T) {
 	}
 	require.Contains(t, out.String(), "CPU of the service")
 
-	s.old, s.service = true, filepath.Join(bin, "drawsvc") // which is built now
+	s.old, s.service = true, filepath.Join(bin, "drawsvc") // the first run has built this file
 	require.Zero(t, s.coded())
 	out.Reset()
 	require.NoError(t, run(t.Context(), s, &out), out.String())

@@ -32,7 +32,8 @@ func trialOn(t *testing.T, handler http.HandlerFunc) *Trial {
 	return tr
 }
 
-// TestUnrecoveredInstanceIsFound: the instance refuses everything.
+// TestUnrecoveredInstanceIsFound: an instance that refuses everything is reported as not
+// recovered.
 func TestUnrecoveredInstanceIsFound(t *testing.T) {
 	t.Parallel()
 	tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) {

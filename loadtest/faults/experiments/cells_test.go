@@ -14,7 +14,7 @@ import (
 )
 
 func TestEveryNumberHasAFault(t *testing.T) {
-	numbers := map[int]bool{4: true} // number 4 is part of 3: another user with the same key
+	numbers := map[int]bool{4: true} // fault 4, another user with the same key, is part of fault 3
 	for _, e := range experiments() {
 		numbers[e.Number] = true
 	}

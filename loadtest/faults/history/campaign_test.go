@@ -82,7 +82,7 @@ func TestEveryRuleOfACampaignCanBeBroken(t *testing.T) {
 	}
 }
 
-// TestWindows: windows by the clock of a time zone, and rolling windows.
+// TestWindows tests windows by the clock of a time zone, and rolling windows.
 func TestWindows(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestBalancerLearnsLate(t *testing.T) {
 		}
 	}))
 	t.Cleanup(one.Close)
-	way := servertest.StartProxy(t, one.URL) // when it is cut, no other program can take its port
+	way := servertest.StartProxy(t, one.URL) // the proxy keeps its port while it is cut, so that no other program gets it
 	require.NoError(t, harness.On("balancer", func(s *harness.Site) error {
 		b := StartBalancer(s, time.Hour, way.URL())
 		for !b.backends[0].in.Load() { // on a busy machine the first answer may come too late
