@@ -178,7 +178,7 @@ func newOnCodes(env setting.Environment, use, short string) *onCodes {
 	return c
 }
 
-// with runs fn on the database, with the keys of the file.
+// with runs fn on the database, with the seal keys that the flag names.
 func (c *onCodes) with(readOnly bool, fn func(context.Context, *stock.Store) error) error {
 	keys, err := c.keys.Read()
 	if err != nil {

@@ -89,7 +89,7 @@ func printFindings(w io.Writer, o output, found []checkup.Finding) error {
 	return err
 }
 
-// summary returns the last line.
+// summary returns the last line of the doctor's output.
 func summary(found []checkup.Finding) string {
 	counts := map[checkup.Level]int{}
 	for _, f := range found {

@@ -22,7 +22,7 @@ func openImport(name string, env setting.Environment) (io.Reader, func(), error)
 	if err != nil {
 		return nil, nil, err
 	}
-	return file, func() { _ = file.Close() }, nil // was only read
+	return file, func() { _ = file.Close() }, nil // the file was only read
 }
 
 // readDocument reads a file whose length is at most the parameter most, in bytes.

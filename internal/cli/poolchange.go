@@ -164,7 +164,7 @@ func poolCloseCommand(env setting.Environment) *cobra.Command {
 		c.on.local.SignsClosed = unseals && !reveal
 		return err
 	}, func(ctx context.Context, on *api.Client) (string, error) {
-		if reveal { // a pool that cannot be revealed is not closed
+		if reveal { // so that a pool that cannot be revealed is not closed
 			if err := on.CheckSeeds(ctx, string(c.pool)); err != nil {
 				return "", err
 			}

@@ -190,7 +190,7 @@ func (p *publishing) loop(ctx context.Context, env setting.Environment, publishe
 		}
 		if text := fmt.Sprint(err); err == nil {
 			said = ""
-		} else if text != said && !errors.Is(err, publish.ErrForked) { // it was logged
+		} else if text != said && !errors.Is(err, publish.ErrForked) { // package publish has logged a fork
 			said = text
 			p.Log.Error("not all is published", "error", err)
 		}
