@@ -40,7 +40,7 @@ func (s *Server) agenda(ctx context.Context, c call) (api.Agenda, error) {
 	found, end, err := readPage(ctx, c, "pool", read, func(i *draw.Item) int64 { return i.Number })
 	all := len(found)
 	found = c.visibleItems(found)
-	hidden := all - len(found) + int(omitted) // AgendaPart has already left out open moves, omitted in number
+	hidden := all - len(found) + int(omitted) // omitted is the number of open moves that AgendaPart has left out
 	return api.Agenda{Items: api.ShowEach(found, api.ShowLine), Hidden: hidden, End: end}, err
 }
 

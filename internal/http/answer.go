@@ -196,7 +196,7 @@ func prefers(mediaType string, h nethttp.Header) bool {
 func (r *route) checkAccept(h nethttp.Header) error {
 	accept := h["Accept"]
 	if len(r.answers) == 0 || len(accept) == 0 || len(accept) == 1 && (accept[0] == "*/*" || accept[0] == typeJSON && r.answers[0] == typeJSON) {
-		return nil // almost every caller, at no cost
+		return nil // almost every caller; this costs nothing
 	}
 	takes := func(mediaType string) bool { return wishFor(mediaType, h).weight > 0 }
 	if slices.ContainsFunc(r.answers, takes) || takes(typeProblem) {

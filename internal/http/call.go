@@ -120,7 +120,8 @@ func (c call) word(name string, words ...string) (string, error) {
 	return values[0], nil
 }
 
-// wordOrNone is word for a parameter without a default: "" if it is absent.
+// wordOrNone is like word, for a parameter without a default: it returns "" if the
+// parameter is absent.
 func (c call) wordOrNone(name string, words ...string) (string, error) {
 	if !c.query.Has(name) {
 		return "", nil

@@ -54,8 +54,8 @@ type export[E any] struct {
 	flush func()
 }
 
-// paged returns the read of an export, for a log whose read returns fewer entries than
-// limit only at the end of the log.
+// paged returns the function read of an export. The given function must return fewer
+// entries than limit only at the end of the log.
 func paged[E any](
 	read func(ctx context.Context, poolID string, after int64, limit int) ([]E, error), version func(*E) int64,
 ) func(ctx context.Context, poolID string, after int64, limit int) ([]E, int64, error) {

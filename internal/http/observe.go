@@ -28,9 +28,9 @@ type observed struct {
 	examples prometheus.ExemplarObserver
 	// well is the counter of the answers 200, which are the most frequent ones.
 	well prometheus.Counter
-	// level is the log level of a request that succeeds. Draws and probes are too
-	// frequent to be read. Anyone can make calls without a token, as often as they
-	// want.
+	// level is the log level of a request that succeeds. It is lower for draws and
+	// probes, which are too frequent to be read, and for calls without a token, which
+	// anyone can make as often as they want.
 	level slog.Level
 }
 

@@ -270,7 +270,7 @@ func (s *Server) skipVersions(c call) error {
 	if body.To == nil {
 		return draw.Errorf(draw.CodeInvalidRequest, "to is missing: the last version to skip")
 	}
-	ctx, done, err := c.beginLong() // a million versions are a thousand transactions
+	ctx, done, err := c.beginLong() // skipping a million versions takes a thousand transactions
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (s *Server) keepCheckpoint(c call) error {
 // log line states why. A retry gets the receipt from an instance that can make it.
 func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 	ctx := c.gin.Request.Context()
-	if d.Signer == nil { // otherwise nothing is read
+	if d.Signer == nil { // a Signer signs without reading the database
 		within, cancel := c.within(c.server.RequestTimeout)
 		defer cancel()
 		ctx = within

@@ -34,7 +34,8 @@ const (
 	poolRevealed = "revealed"
 )
 
-// badLine is a line that makes the service refuse an import; the file has many.
+// badLine is a line that makes the service refuse an import; the file has many such
+// lines.
 const badLine = "x\n"
 
 // Calls returns calls that read or change much. A call that several roles may make is in
