@@ -82,8 +82,8 @@ func (a *authorities) use(texts [][]byte) error {
 	return nil
 }
 
-// ask makes the handshake request a certificate of one of the current authorities from
-// the caller. A caller without a certificate is served as well. Each call is checked
+// ask sets that a handshake requests from the caller a certificate of one of the current
+// authorities. A caller without a certificate is served as well. Each call is checked
 // separately, even on a connection that is older than the last change of the settings.
 func (a *authorities) ask(settings *tls.Config) {
 	settings.ClientAuth = tls.RequestClientCert

@@ -46,7 +46,7 @@ func demoPools() ([]draw.Pool, error) {
 	}, err
 }
 
-// demoRules are three blanks in four draws, three draws a day, and odds that everybody
+// demoRules set three blanks in four draws, three draws a day, and odds that everybody
 // may read.
 const demoRules = `{"win":"1/4","fallback":"none","limits":[{"of":"draws","max":3,"per":"day"}],"disclose":true}`
 

@@ -129,7 +129,7 @@ func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.
 	}
 	loading, cancel := context.WithTimeout(ctx, loadMax)
 	defer cancel()
-	// If they fail, the first two are tried again later: a service whose schema has no
+	// If AddJobs or Load fails, it is tried again later: a service whose schema has no
 	// jobs can still serve draws.
 	if err := errors.Join(store.AddJobs(loading, job.Wanted(loading, definitions)), j.memory.Load(loading), c.jobs.askForCatalogue(loading, store)); err != nil {
 		log.Warn("jobs and the catalogue could not be read yet", "error", err)
