@@ -108,7 +108,7 @@ func compare(rounds []float64, m metric) compared {
 // must lie between the remaining values with confidence. It returns -1 if even all n are
 // not enough. Each value is below the median with a probability of one half.
 func outside(n int) int {
-	tail, chance := 0.0, 1.0 // chance is that of k values below the median, times 2^n; tail sums it up
+	tail, chance := 0.0, 1.0 // chance is the probability that k values are below the median, times 2^n; tail is the sum so far
 	whole := math.Ldexp(1, n)
 	left := -1
 	for k := range n/2 + 1 {

@@ -101,7 +101,7 @@ func mainEntries(s settings, noop, postgres candidate) []entry {
 		name            string
 		of              candidate
 		ordered, random float64 // the minimum ratios
-		quick           bool    // for time-ordered keys
+		quick           bool    // whether the quick mode measures the row with time-ordered keys
 	}{
 		{"PostgreSQL, default memory", postgres.withDefaults(), 0.68, 0.56, quick},
 		{"PostgreSQL, 512 MB", postgres, 0.68, 0.56, full},

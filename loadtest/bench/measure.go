@@ -165,7 +165,7 @@ func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate
 	b.must(err)
 	_, err = b.firstDraw(ctx, c, instances)
 	b.must(err)
-	_, err = b.load(ctx, c, instances, tripSeconds) // connects, prepares statements
+	_, err = b.load(ctx, c, instances, tripSeconds) // so that later round trips neither connect nor prepare statements
 	b.must(err)
 	before, err := b.readBooks(ctx, c, p, instances)
 	b.must(err)

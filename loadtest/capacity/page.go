@@ -151,7 +151,7 @@ func claims(b *benchmark, p published) []string {
 	}
 }
 
-// fill writes the sections of the pages that are tables.
+// fill writes those sections of the pages that are tables.
 func fill(root string) error {
 	b, p, err := read(root)
 	if err != nil {

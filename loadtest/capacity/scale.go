@@ -9,7 +9,7 @@ import (
 )
 
 // scaleFile is the page about deployments beyond one machine. Its figures are computed
-// from the results of both commands, by the rules of docs/capacity.md.
+// from the results of the commands capacity and bench, by the rules of docs/capacity.md.
 const scaleFile = "docs/scale.md"
 
 // The rules of docs/capacity.md by which machines are planned. A core of the service and

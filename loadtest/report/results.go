@@ -88,7 +88,7 @@ func Verdict[R outcome](what string, results []R) error {
 	return nil
 }
 
-// Write writes results to a folder, NAME.json and their page NAME.md.
+// Write writes results to a folder, as NAME.json, and markdown, their page, as NAME.md.
 func Write(folder, name string, results any, markdown string) error {
 	if err := WriteJSON(filepath.Join(folder, name+".json"), results); err != nil {
 		return err

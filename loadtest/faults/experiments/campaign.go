@@ -156,8 +156,9 @@ func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) 
 	return at, nil
 }
 
-// planSoon plans an item for a time, or for a later one if that passed during the
-// request, as may happen on a busy machine. It returns the time of the item.
+// planSoon plans an item for a time. If that time passed during the request, as may
+// happen on a busy machine, it plans the item for a later time. It returns the time of
+// the item.
 func (c *campaign) planSoon(at time.Time, item map[string]any) (time.Time, error) {
 	for lead := campaignLead; ; {
 		err := c.plan(at, item)

@@ -23,8 +23,8 @@ import (
 )
 
 // campaignClock moves the clock of the database while a campaign runs: past midnight in
-// the zone of its rules, ahead by hours with items between, and back by hours. With a
-// server, the instances' own clocks are wrong by 90 s.
+// the zone of its rules, ahead by hours in which items are due, and back by hours. With
+// a server, the instances' own clocks are wrong by 90 s.
 func campaignClock() Experiment {
 	return Experiment{
 		Name: "campaign, database's clock over midnight, ahead and back by hours", Number: 15, clock: stage.ClockOfDatabase, points: true, own: true, flags: followsLeaps(),

@@ -265,7 +265,7 @@ func deadlocksOnPrize(t *trial) error {
 
 // collide causes deadlocks until done is closed.
 func (h *held) collide(done <-chan struct{}) error {
-	first := `SET LOCAL deadlock_timeout = '60s'` // the service notices sooner
+	first := `SET LOCAL deadlock_timeout = '60s'` // so that the service notices the deadlock first, and is the victim
 	if h.t.Kind == "mysql" {
 		first = `INSERT INTO ballast SELECT seq FROM seq_1_to_1000`
 	}

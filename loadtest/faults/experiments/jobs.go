@@ -75,8 +75,8 @@ func jobsOn(database string, locks ...string) []place {
 	return all
 }
 
-// inRun returns a fault that begins in the middle of a run of each job. It gets the
-// runner, the instance that runs the jobs.
+// inRun returns a fault that begins in the middle of a run of each job. The function
+// fault gets the runner, which is the instance that runs the jobs.
 func inRun(fault func(j *jobTrial, runner *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		return underJobs(t, func(j *jobTrial) error {

@@ -160,8 +160,8 @@ func (t *trial) tellRedis(addr string, args ...any) {
 }
 
 // oneLockServer silences one lock server. The other servers still form a majority, but
-// that may take long: if contenders split the votes, they must wait for the silent
-// server.
+// it may take long to get the lock: if contenders split the votes, they must wait for
+// the silent server.
 func oneLockServer(t *trial) error {
 	server := t.LockServers[t.Rand.IntN(len(t.LockServers))]
 	for _, away := range []struct {

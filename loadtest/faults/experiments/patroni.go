@@ -149,8 +149,8 @@ func (c *patroni) switched(t *trial) error {
 	return c.takenOver(t, old, func() error { return <-done })
 }
 
-// handOver retries until Patroni does it: Patroni refuses while the new primary is not
-// quite up to date.
+// handOver retries until Patroni has handed over the role: Patroni refuses while the new
+// primary is not quite up to date.
 func (c *patroni) handOver(t *trial, old *servertest.Server) error {
 	for until := time.Now().Add(stage.TakeoverMax / 2); ; time.Sleep(200 * time.Millisecond) {
 		err := errors.New("no standby is synchronous")
