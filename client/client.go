@@ -32,9 +32,9 @@ type Client struct {
 	HTTP *http.Client
 }
 
-// NewKey creates a key for one draw: a UUIDv7, which increases with time, in
-// milliseconds, and which nobody can guess. All 74 bits that RFC 9562 leaves free are
-// random; uuid.NewV7 spends 12 of them on the time. Store the key before the first call.
+// NewKey creates a key for one draw: a UUIDv7. It begins with the time in milliseconds,
+// and nobody can guess it. All 74 bits that RFC 9562 leaves free are random, while
+// uuid.NewV7 uses 12 of them for the time. Store the key before the first call.
 func NewKey() string {
 	key := uuid.New()
 	now := uint64(time.Now().UnixMilli())
@@ -50,11 +50,10 @@ type Request struct {
 	User string
 	// Key names the draw: 1 to 128 printable ASCII characters.
 	Key string
-	// Count is the number of units, 1 to 100; the draw gives all of them or none; 0
-	// means 1.
+	// Count is the number of units, 1 to 100; 0 means 1. The draw gives all of them or none.
 	Count int
-	// Ticket is a signed ticket, which some pools require; "" for none. The ticket's id
-	// is the key, and its user the user.
+	// Ticket is a signed ticket, which some pools require; "" for none. Key must be the
+	// ticket's id, and User and Count must be those of the ticket.
 	Ticket string
 	// Receipt requests a signed receipt. A pool that is committed to its numbers gives
 	// a receipt; any other pool refuses the request.
@@ -82,7 +81,8 @@ type Receipt struct {
 	Note  string        `json:"note,omitempty"`
 	Text  string        `json:"text,omitempty"`
 	Batch *ReceiptBatch `json:"batch,omitempty"`
-	// The salts open the tags; UserSalt is empty under rules that count no users.
+	// With the salts, anyone can check that the tags in the log belong to the key and the
+	// user. UserSalt is empty under rules that count no users.
 	Salt     string `json:"salt"`
 	UserSalt string `json:"user_salt,omitempty"`
 }
@@ -91,7 +91,7 @@ type Receipt struct {
 type ReceiptBatch struct {
 	// Note is a signed note with the root of a tree whose leaves are the texts.
 	Note string `json:"note"`
-	// Index is the place of the leaf, from 0, and Hashes is its path, in Base64.
+	// Index is the position of the leaf, from 0. Hashes is its path, in Base64.
 	Index  int      `json:"index"`
 	Hashes []string `json:"hashes"`
 }
@@ -110,8 +110,8 @@ type Award struct {
 	// Code is the code of the unit. It is "" if the prize has no codes, and while the
 	// award has to be claimed.
 	Code string `json:"code"`
-	// ClaimUntil is until when the award has to be claimed. It is nil without a deadline,
-	// and if the award needs no claim.
+	// ClaimUntil is the time by which the award has to be claimed. It is nil without a
+	// deadline, and if the award needs no claim.
 	ClaimUntil *time.Time `json:"claim_until"`
 	// State is won, claimed, fulfilled, expired or voided in the answers of
 	// [Client.Claim] and [Client.DrawAgain]. It is "" if the award has no state, and in
@@ -127,8 +127,8 @@ type Pool struct {
 	Text string `json:"text"`
 	// State is open, paused or closed.
 	State string `json:"state"`
-	// OpensAt is when the agenda opens the pool next, ClosesAt when it pauses or closes it;
-	// the zero time for never.
+	// OpensAt is the next time at which the agenda opens the pool. ClosesAt is the next time
+	// at which it pauses or closes the pool. The zero time means never.
 	OpensAt  time.Time `json:"opens_at"`
 	ClosesAt time.Time `json:"closes_at"`
 	Prizes   []Prize   `json:"prizes"`

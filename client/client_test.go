@@ -38,7 +38,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// asked returns the keys and bodies so far.
+// asked returns the keys and bodies of all requests so far.
 func (s *scripted) asked() (keys, bodies []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,8 +241,8 @@ func TestClientReadsPoolsAndDraws(t *testing.T) {
 	require.ErrorIs(t, err, client.DrawNotFound)
 }
 
-// disorder counts the keys that are smaller than the one made before, and checks that
-// their times, the first 13 characters, are in order.
+// disorder counts the keys that are smaller than the key before them. It checks that the
+// times, the first 13 characters, never decrease.
 func disorder(t *testing.T, newKey func() string) (smaller int) {
 	last := newKey()
 	for range 1000 {

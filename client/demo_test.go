@@ -9,7 +9,7 @@ import (
 	"drawsvc/client"
 )
 
-// demo starts a service of one prize, for the example. Its first response is lost.
+// demo starts a service with one prize, for the example. Its first response is lost.
 func demo() (url string, stop func()) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

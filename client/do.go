@@ -23,16 +23,16 @@ type Call struct {
 	// ContentType is the media type of Body.
 	ContentType string
 	Body        []byte
-	// Into, if not nil, receives the body of a response 2xx, which then is not held in
+	// Into, if not nil, receives the body of a response 2xx; the body is then not held in
 	// memory. Such a call is repeated only if nothing happened.
 	Into io.Writer
 	// AttemptMax bounds one request; 0 is 10 s.
 	AttemptMax time.Duration
 
-	bodyMax int64 // of the response; 0 means the default
+	bodyMax int64 // maximum length of the response; 0 means the default
 }
 
-// doPatience is for how long [Client.Do] starts retries.
+// doPatience is the time during which [Client.Do] starts retries.
 const doPatience = 10 * time.Second
 
 // Do makes a call and returns the body of a response 2xx, or writes it to [Call.Into]. A
@@ -74,8 +74,8 @@ func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 	}
 }
 
-// isUnsent reports whether a request failed before it was sent, for lack of a connection,
-// or of a trusted one.
+// isUnsent reports whether a request failed before it was sent, because it got no
+// connection or the connection was not trusted.
 func isUnsent(err error) bool {
 	dialled, isNetwork := errors.AsType[*net.OpError](err)
 	_, isUntrusted := errors.AsType[*tls.CertificateVerificationError](err)

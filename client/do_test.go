@@ -16,7 +16,7 @@ import (
 
 const done = `{"id":"p"}`
 
-// TestDoRetriesOnlyWhatIsSafe: which requests are sent again, and which error the
+// TestDoRetriesOnlyWhatIsSafe checks which requests are sent again, and which error the
 // caller gets.
 func TestDoRetriesOnlyWhatIsSafe(t *testing.T) {
 	t.Parallel()
@@ -93,8 +93,8 @@ func TestDoReportsAnUnreachableService(t *testing.T) {
 	require.False(t, errors.As(err, &unsettled))
 }
 
-// TestDoWritesABodyOnce: a body that is written while it arrives is written once:
-// completely, or up to an error.
+// TestDoWritesABodyOnce: a body is written to Into once, completely or up to an error.
+// After an error within a body, the call is not repeated.
 func TestDoWritesABodyOnce(t *testing.T) {
 	t.Parallel()
 	ok, busy := answer(200, done), problem(503, "contended")
@@ -131,7 +131,7 @@ func TestDoWritesABodyOnce(t *testing.T) {
 func TestServiceSpeaksHTTPS(t *testing.T) {
 	t.Parallel()
 	secured := httptest.NewUnstartedServer(answer(200, done))
-	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs what the test has done
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // the log would contain the error that the test causes
 	secured.StartTLS()
 	t.Cleanup(secured.Close)
 	caller := &client.Client{URL: strings.Replace(secured.URL, "https:", "http:", 1)}

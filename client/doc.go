@@ -1,7 +1,7 @@
 // Package client draws prizes from a drawsvc, each draw exactly once.
 //
-// A key names a draw. Create the key with [NewKey] and store it with what the draw is
-// for, before the first call of [Client.Draw]:
+// A key names a draw. Create the key with [NewKey], and store it before the first call of
+// [Client.Draw], for example with the order that the draw belongs to:
 //
 //	key := client.NewKey()
 //	// store key with the order, then

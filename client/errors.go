@@ -92,7 +92,7 @@ const FeedForked Code = "feed-forked"
 // Outcome is the outcome of a draw that is answered with a problem.
 type Outcome string
 
-// The outcomes. After OutcomeIsUnknown the same key settles the draw.
+// The outcomes. After OutcomeIsUnknown, a retry with the same key settles the draw.
 const (
 	OutcomeIsNone    Outcome = "none"
 	OutcomeIsUnknown Outcome = "unknown"
@@ -153,8 +153,8 @@ func (e *Error) Unwrap() error {
 	return e.Code
 }
 
-// causeOf returns the cause that the text of a response without a code reveals. Go's
-// servers and nginx respond this way to unencrypted requests.
+// causeOf returns the cause of a response without a code, nil if it is not known. Go's
+// servers and nginx respond with these texts to unencrypted requests.
 func causeOf(status int, body []byte) error {
 	if status/100 == 3 {
 		return ErrRedirect

@@ -46,8 +46,8 @@ type FeedOptions struct {
 
 // Feed returns the awards of all pools after a cursor, each once, in the order of the
 // feed. The cursor "" is the start of the feed, "now" its end. Store the cursor of an
-// award with what you have done for it. It ends after its first error. Errors: *Error,
-// *Unsettled.
+// award together with what you have done for the award. The sequence ends after its first
+// error. Errors: *Error, *Unsettled.
 func (c *Client) Feed(ctx context.Context, after string, o FeedOptions) iter.Seq2[LoggedAward, error] {
 	query := url.Values{}
 	for name, is := range map[string]bool{"win": o.Wins, "wait": o.Wait > 0, "accept": o.AcceptFork} {
@@ -82,12 +82,13 @@ func (c *Client) Feed(ctx context.Context, after string, o FeedOptions) iter.Seq
 }
 
 // PoolAwards returns the awards of a pool after a version, in order, up to the last one.
-// It ends after its first error. Errors: *Error, *Unsettled.
+// The sequence ends after its first error. Errors: *Error, *Unsettled.
 func (c *Client) PoolAwards(ctx context.Context, pool string, after int64) iter.Seq2[LoggedAward, error] {
 	return c.logged(ctx, "/admin/pools/"+url.PathEscape(pool)+"/awards", pool, after)
 }
 
-// readPage reads a page that may wait, or yields why it could not.
+// readPage decodes a page into a value and reports whether it could; if not, it yields
+// the error. The service may wait for an award before it answers.
 func (c *Client) readPage(ctx context.Context, path string, wait time.Duration, into any, yield func(LoggedAward, error) bool) bool {
 	body, err := c.Do(ctx, Call{Method: http.MethodGet, Path: path, AttemptMax: wait + attemptMax})
 	if err == nil && countItems(body) > itemsMax {

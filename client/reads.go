@@ -46,7 +46,7 @@ type Odds struct {
 	Moments bool `json:"moments"`
 }
 
-// Chance is the chance of one prize.
+// Chance is the chance of one prize, as a fraction.
 type Chance struct {
 	Prize  string `json:"prize"`
 	Chance string `json:"chance"`
@@ -60,9 +60,9 @@ type Guarantee struct {
 	Rate  string `json:"rate"`
 }
 
-// ProvenReceipt is the receipt of a draw, and a proof that the public log has it, nil
-// until a checkpoint covers the draw. Its JSON form is the input of drawsvc receipt
-// verify.
+// ProvenReceipt is the receipt of a draw, and a proof that the public log contains the
+// draw. The proof is nil until a checkpoint covers the draw. The JSON form is the input
+// of drawsvc receipt verify.
 type ProvenReceipt struct {
 	Receipt Receipt       `json:"receipt"`
 	Proof   *ReceiptProof `json:"proof,omitempty"`
@@ -70,7 +70,7 @@ type ProvenReceipt struct {
 
 // ReceiptProof proves that a log has an entry.
 type ReceiptProof struct {
-	// Checkpoint is a signed note, Hashes the path of the entry, in Base64.
+	// Checkpoint is a signed note. Hashes is the path of the entry, in Base64.
 	Checkpoint string   `json:"checkpoint"`
 	Index      int64    `json:"index"`
 	Hashes     []string `json:"hashes"`
@@ -82,9 +82,9 @@ func (c *Client) User(ctx context.Context, pool, user string) (*User, error) {
 	return read[User](ctx, c, userPath(pool, user))
 }
 
-// UserAwards returns the awards of a user in a pool after a version, in order. A pool whose
-// rules count no users answers UserNotCounted. It ends after its first error. Errors:
-// *Error, *Unsettled.
+// UserAwards returns the awards of a user in a pool after a version, in order. A pool
+// whose rules count no users answers UserNotCounted. The sequence ends after its first
+// error. Errors: *Error, *Unsettled.
 func (c *Client) UserAwards(ctx context.Context, pool, user string, after int64) iter.Seq2[LoggedAward, error] {
 	return c.logged(ctx, userPath(pool, user)+"/awards", pool, after)
 }

@@ -39,8 +39,8 @@ type call struct {
 	bodyMax           int64 // maximum length of the response; 0 means the default
 }
 
-// settle sends a call until a response decides it. The value into gets the decoded
-// response 200; ours then reports whether that belongs to this call.
+// settle sends a call until a response decides it, and decodes a response 200 into a
+// value. ours reports whether the decoded response belongs to this call.
 func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
