@@ -37,9 +37,9 @@ const FeedSchema = 10
 // they are done. On an older schema, a binary plans no moment.
 const MomentsSchema = 11
 
-// DisplaysSchema is the first schema that has the texts and images of prizes that are
-// only shown, and the texts and pages of fairness of pools. On an older schema, a binary
-// shows none of them.
+// DisplaysSchema is the first schema that has texts and images of prizes, which are only
+// shown, and texts and pages of fairness of pools. On an older schema, a binary shows
+// none of them.
 const DisplaysSchema = 12
 
 // Set is the schema that a binary contains.

@@ -19,11 +19,11 @@ import (
 var statedAdmission = regexp.MustCompile(`(?m)^(?:UPDATE schema_admits SET binaries_from = (\d+);|` +
 	`INSERT INTO schema_admits \(one, binaries_from\) VALUES \(1, (\d+)\))`)
 
-// ofMariaDB matches SQL that MariaDB, on which the tests run, supports and MySQL does
-// not.
+// ofMariaDB matches SQL that MySQL does not support. The tests run on MariaDB, which
+// supports it.
 var ofMariaDB = regexp.MustCompile(`(?i)((ADD|DROP|MODIFY|CHANGE)( COLUMN| INDEX| KEY| CONSTRAINT)?|(CREATE|DROP) INDEX) IF (NOT )?EXISTS`)
 
-// faults returns how a set breaks the rules of this package.
+// faults returns the rules of this package that a set breaks, and where.
 func faults(set migrations.Set) (found []string) {
 	var folders = []string{"postgres", "mysql", "sqlite"}
 	var names, stated []string
@@ -69,7 +69,7 @@ func admissionOf(text string) (from int) {
 	return from
 }
 
-// wording returns the faults in the text of one file.
+// wording returns the broken rules in the text of one file.
 func wording(folder, file, text string) (found []string) {
 	begins := map[string]string{
 		"postgres": "-- +goose Up\nSET LOCAL lock_timeout = '1s';\n",
