@@ -1,5 +1,5 @@
-// Package verify holds the second verifier of public logs, a program in Python, so that
-// the service can hand it out.
+// Package verify embeds the second verifier of public logs, a program in Python, so that
+// the service can serve it.
 package verify
 
 import "embed"
