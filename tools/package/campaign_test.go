@@ -135,7 +135,7 @@ func newCampaign(t *testing.T) *campaign {
 	return c
 }
 
-// write writes the files into a folder, for the account and its group.
+// write writes the files into a folder. Only the account and its group can read them.
 func (c *campaign) write(folder string) {
 	c.t.Helper()
 	for path, text := range c.files {
@@ -165,8 +165,8 @@ func (c *campaign) play(address string) {
 	wins(c.t, address, "p", "Authorization", "Bearer "+c.draw)
 }
 
-// ends waits until the publisher has published a checkpoint, and then stops it and the
-// service. Neither may have printed a secret.
+// ends waits until the publisher has published a checkpoint, and then stops the publisher
+// and the service. Neither may have printed a secret.
 func (c *campaign) ends(service, publisher *daemon) {
 	c.t.Helper()
 	until(c.t, publisher.ended, func() bool {
@@ -213,8 +213,8 @@ func TestCampaignsChartStarts(t *testing.T) {
 	c.ends(service, publisher)
 }
 
-// unlike returns the variables that name a file in the chart, but not the same file,
-// below the given folder, in a text.
+// unlike compares the settings in a text with the files that the chart mounts. It returns
+// the variables that the text does not set to the chart's file below the folder.
 func unlike(chart, text, folder string) (missing []string) {
 	for _, found := range regexp.MustCompile(`path: (\S+), variable: (\w+)`).FindAllStringSubmatch(chart, -1) {
 		if !regexp.MustCompile(`(?m)^ *#?` + found[2] + `(=|: )` + regexp.QuoteMeta(folder+found[1]) + `$`).MatchString(text) {
@@ -252,9 +252,9 @@ func lacking(settings string, names func(variable string) bool) (missing []strin
 	return missing
 }
 
-// TestSettingsAreTheSameEverywhere: the compose files and the chart name each variable that
-// the settings of the units name, or for the chart its flag, except those listed. The
-// broken double is a setting more.
+// TestSettingsAreTheSameEverywhere: the compose files and the chart name each variable of
+// the units' settings; the chart may name its flag instead. The exceptions are listed.
+// The broken double is an additional setting.
 func TestSettingsAreTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	units := read(t, "deploy/systemd/drawsvc.env")
@@ -266,7 +266,7 @@ func TestSettingsAreTheSameEverywhere(t *testing.T) {
 		return regexp.MustCompile(`\b`+variable+`\b`).MatchString(charts) || strings.Contains(charts, " "+flag+": ")
 	}
 	require.Equal(t, []string{
-		"DRAWSVC_DATABASE", "DRAWSVC_ADMIN_TOKEN", "DRAWSVC_DRAW_TOKEN", // their files instead
+		"DRAWSVC_DATABASE", "DRAWSVC_ADMIN_TOKEN", "DRAWSVC_DRAW_TOKEN", // the compose files name files with them instead
 		"DRAWSVC_LOCK_FILE",     // the compose file has no lock service
 		"DRAWSVC_TLS_CLIENT_CA", // admin calls come through the proxy, which has no certificate
 	}, lacking(units, inCompose))

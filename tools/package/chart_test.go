@@ -54,11 +54,11 @@ func template(t *testing.T, values string, set ...string) (string, error) {
 	return all.String(), nil
 }
 
-// kubernetes is the version whose description testdata/schemas has.
+// kubernetes is the version whose schemas are in testdata/schemas.
 const kubernetes = "1.37.2"
 
-// conforms returns an error unless manifests agree with the description of Kubernetes.
-// It ignores the kinds of the Prometheus operator, which the description does not have.
+// conforms returns an error unless manifests match the schemas of Kubernetes. It ignores
+// the kinds of the Prometheus operator, which have no schema there.
 func conforms(t *testing.T, manifests string) error {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "manifests.yaml")
@@ -86,8 +86,8 @@ func ofKind[T any](t *testing.T, manifests, kind string) (found []T) {
 	return found
 }
 
-// TestChart renders the chart for every file of values, and checks the result with the
-// description of Kubernetes and with the types of the Prometheus operator.
+// TestChart renders the chart for every file of values. It checks the result with the
+// schemas of Kubernetes and with the types of the Prometheus operator.
 func TestChart(t *testing.T) {
 	t.Parallel()
 	for _, values := range valueFiles(t) {
@@ -114,8 +114,8 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// requireWalls requires that a pod has no root account, no rights, no writable file
-// system, and no secret in a variable.
+// requireWalls requires that a pod does not run as root and has no privileges, no
+// writable root file system, and no secret in a variable.
 func requireWalls(t *testing.T, pod core.PodSpec) {
 	t.Helper()
 	require.True(t, *pod.SecurityContext.RunAsNonRoot)
@@ -133,8 +133,8 @@ func requireWalls(t *testing.T, pod core.PodSpec) {
 	}
 }
 
-// TestChartIsCaught: the test detects manifests that no cluster accepts, and a misspelt
-// kind.
+// TestChartIsCaught: the test detects manifests that no cluster accepts, for example with
+// a misspelt kind.
 func TestChartIsCaught(t *testing.T) {
 	t.Parallel()
 	manifests, err := template(t, "postgres")

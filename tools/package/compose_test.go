@@ -21,8 +21,8 @@ import (
 
 const compose = "deploy/compose"
 
-// project returns the compose file as compose reads it, and the folder of the secrets
-// that make-secrets creates for the test. Further files are merged into it.
+// project returns the compose file as docker compose reads it, merged with further files.
+// It also returns the folder of secrets that make-secrets creates for the test.
 func project(t *testing.T, further ...string) (p *types.Project, secrets string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -49,8 +49,8 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestComposeFile: in the file as compose reads it, every mounted file exists, every
-// instance has its restrictions, and no port is published beyond this machine.
+// TestComposeFile: in the file as docker compose reads it, every mounted file exists,
+// every instance has its restrictions, and no port is open to other machines.
 func TestComposeFile(t *testing.T) {
 	t.Parallel()
 	p, _ := project(t)
@@ -92,7 +92,7 @@ type site struct {
 	t       *testing.T
 	project *types.Project
 	secrets string
-	// replaced are pairs: a text of the files, and its replacement on this machine.
+	// replaced are pairs: a text in the files, and its replacement on this machine.
 	replaced  []string
 	instances []string
 }
@@ -105,16 +105,16 @@ func (s *site) run(name string, others ...string) *daemon {
 	service := s.project.Services[name]
 	var variables []string
 	for variable, value := range service.Environment {
-		if value != nil { // nil: the value is that of docker compose's environment
+		if value != nil { // nil: the value comes from docker compose's environment
 			variables = append(variables, variable+"="+strings.NewReplacer(others...).Replace(s.here(*value)))
 		}
 	}
 	return start(s.t, s.t.TempDir(), variables, program(s.t), service.Command...)
 }
 
-// TestComposeRuns runs the commands of the compose file as processes, with a PostgreSQL
-// of this machine in place of the image's: the migration once, then three instances
-// behind the committed nginx, scraped by the committed Prometheus.
+// TestComposeRuns runs the commands of the compose file as processes: the migration once,
+// then three instances. The committed nginx is in front of them, and the committed
+// Prometheus scrapes them. PostgreSQL is one of this machine, not the one of the image.
 func TestComposeRuns(t *testing.T) {
 	t.Parallel()
 	needs(t, "nginx-light prometheus", "/usr/sbin/nginx", "prometheus", "promtool")
@@ -159,9 +159,9 @@ func (s *site) start() (instances []*daemon) {
 	return instances
 }
 
-// TestComposeCampaignRuns runs the commands of campaign.yaml as processes, with every file
-// that it mounts: a pool is committed, stocked with codes and drawn from over HTTPS
-// between the proxy and the instances, and its checkpoint is published.
+// TestComposeCampaignRuns runs the commands of campaign.yaml as processes, with every
+// file that it mounts. A pool is committed, stocked with codes and drawn from, and its
+// checkpoint is published. The proxy calls the instances by HTTPS.
 func TestComposeCampaignRuns(t *testing.T) {
 	t.Parallel()
 	needs(t, "nginx-light prometheus", "/usr/sbin/nginx", "prometheus", "promtool")
@@ -250,8 +250,8 @@ func (s *site) prometheus(metric string, count int) {
 	require.Contains(s.t, body, "DrawsvcDown")
 }
 
-// TestComposeFilesAgree: the other files of the site name only services and ports that
-// the compose file has.
+// TestComposeFilesAgree: the other configuration files of the deployment name only
+// services and ports that are in the compose file.
 func TestComposeFilesAgree(t *testing.T) {
 	t.Parallel()
 	p, _ := project(t)

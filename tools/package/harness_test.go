@@ -25,12 +25,13 @@ import (
 // root is the top of the repository, relative to this package.
 const root = "../.."
 
-// reportMax is the time that a test reserves, of the time of all tests, to report why
+// reportMax is the part of the test run's time limit that a test reserves to report why
 // it waited.
 const reportMax = 30 * time.Second
 
-// left returns how long a test may still wait: until the time of all tests is over. No
-// wait has its own limit, because any limit would be too short on some busy machine.
+// left returns how long a test may still wait: until shortly before the time limit of the
+// test run. No wait has its own limit, because any limit would be too short on some
+// machine.
 func left(tb testing.TB) time.Duration {
 	limited, is := tb.(interface{ Deadline() (time.Time, bool) })
 	if !is {
@@ -137,7 +138,7 @@ func program(tb testing.TB) string {
 	return found[0]
 }
 
-// daemon is a process that runs until the test ends, or until stop.
+// daemon is a process that runs until the test ends, or until stop is called.
 type daemon struct {
 	tb     testing.TB
 	cmd    *exec.Cmd
@@ -233,8 +234,8 @@ func (d *daemon) healthy(check func() *daemon) {
 	}, func() string { return last.output.String() + d.output.String() })
 }
 
-// ask makes a call; headers alternate between names and values. The status is 0 without
-// an answer.
+// ask makes a call; headers alternate between names and values. The status is 0 if no
+// answer came.
 func ask(tb testing.TB, method, url, body string, headers ...string) (int, string) {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), method, url, strings.NewReader(body))
@@ -279,7 +280,7 @@ func wins(tb testing.TB, address, pool string, headers ...string) {
 	require.Len(tb, draw.Awards, 1)
 }
 
-// needs ends the test if programs are missing, as the service's own tests do.
+// needs skips or fails the test if programs are missing, as the service's own tests do.
 func needs(tb testing.TB, packages string, programs ...string) {
 	tb.Helper()
 	servertest.NeedPrograms(tb, packages, programs...)

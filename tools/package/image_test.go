@@ -93,9 +93,9 @@ func unpack(t *testing.T, image v1.Image) (folder string) {
 	}
 }
 
-// TestImage builds the image, and starts its program with the image's files as its
-// root. It runs under the image's account, which can write to none of these files: it
-// migrates, serves and draws.
+// TestImage builds the image, and runs its program with the image's files as the root
+// directory: it migrates, serves and draws. It uses the image's account, which cannot
+// write to any of these files.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	image := buildImage(t)
@@ -125,7 +125,8 @@ func TestImage(t *testing.T) {
 }
 
 // TestImagesAreTheSame: ko and the Dockerfile build with the same settings on the same
-// base, whose account is not root, and the packages contain such a program too.
+// base image, whose account is not root. The packages also contain a program built that
+// way.
 func TestImagesAreTheSame(t *testing.T) {
 	t.Parallel()
 	var ko struct {

@@ -22,7 +22,7 @@ func TestModulePath(t *testing.T) {
 	for path := range strings.SplitSeq(strings.TrimSuffix(ok(t, nil, "git", "ls-files", "-z", "*.go", "*.mod", "*.sum", "*.sql", "*.yaml", "*.yml", "internal", "db", "docs/verify"), "\x00"), "\x00") {
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if os.IsNotExist(err) {
-			continue // removed, and not committed yet
+			continue // removed in the work tree, and not committed yet
 		}
 		require.NoError(t, err)
 		require.NoError(t, os.MkdirAll(filepath.Join(folder, filepath.Dir(path)), 0o755))

@@ -61,8 +61,7 @@ func checkMaterials(t *testing.T, path, program string) {
 	}
 }
 
-// TestNoticesCatch: the test detects a text that lacks a module, or the licence of that
-// module.
+// TestNoticesCatch: the test detects a text that lacks a module, or a module's licence.
 func TestNoticesCatch(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -79,7 +78,7 @@ func TestNoticesCatch(t *testing.T) {
 }
 
 // checkSignature verifies the signature of a file with the standard tool, as
-// docs/install.md does, and requires that it does not match a changed file.
+// docs/install.md does. It also requires that verification fails for a changed file.
 func checkSignature(t *testing.T, path, publicKey string) {
 	t.Helper()
 	key, err := os.ReadFile(publicKey)

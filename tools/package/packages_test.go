@@ -20,15 +20,15 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// installed is the Debian package, installed below its own root, and the database of
-// dpkg that lists it.
+// installed is the Debian package, installed below its own root, with a dpkg database
+// there that lists the package.
 type installed struct {
 	t            *testing.T
 	root, status string
 }
 
-// install installs the package with dpkg below a new root. The package's scripts run in
-// this system, because the new root has no shell: they do not change its systemd.
+// install installs the package with dpkg below a new root. The new root has no shell, so
+// the package's scripts run outside it; they do not change this system's systemd.
 func install(t *testing.T) *installed {
 	t.Helper()
 	needs(t, "dpkg", "dpkg")
@@ -81,7 +81,7 @@ func TestDebianPackage(t *testing.T) {
 	service.answers("http://"+listen+"/readyz", 200)
 	t.Logf("from the start to /readyz with a new SQLite file: %v", time.Since(begun))
 	var admin, draw string
-	until(t, service.ended, func() (isWhole bool) { // the lines are printed when the service listens, and may be incomplete
+	until(t, service.ended, func() (isWhole bool) { // the lines are printed after the service has begun to listen, and may be incomplete
 		_, after, _ := strings.Cut(service.output.String(), "admin token for this run: ")
 		admin, _, _ = strings.Cut(after, "\n")
 		_, after, _ = strings.Cut(service.output.String(), "draw token for this run: ")
@@ -108,7 +108,7 @@ func (i *installed) unit(name string) string {
 }
 
 // begin starts the command of a unit, with the variables of its files, in its folder.
-// replaced are pairs: a text of the files, and its replacement on this machine.
+// replaced are pairs: a text in the files, and its replacement on this machine.
 func (i *installed) begin(name string, replaced ...string) *daemon {
 	i.t.Helper()
 	argv := commandOf(i.unit(name), "ExecStart", nil)
@@ -141,8 +141,8 @@ func (i *installed) beginAs(name string, argv []string, replaced ...string) *dae
 	return start(i.t, i.path(settings(unit)["WorkingDirectory"]), environment, argv[0], argv[1:]...)
 }
 
-// backsUp runs the unit of backups: it creates one, and removes only backups that are
-// older than the number of days in the unit.
+// backsUp runs the backup unit. It must create one backup, and remove only backups that
+// are older than the number of days in the unit.
 func (i *installed) backsUp() {
 	i.t.Helper()
 	const name = "drawsvc-backup.service"
@@ -168,7 +168,7 @@ func (i *installed) backsUp() {
 }
 
 // TestCampaignsUnitsStart starts the commands of the units for a campaign, with every
-// file of the settings: the migration, the service and the publisher.
+// file that the settings name: the migration, the service and the publisher.
 func TestCampaignsUnitsStart(t *testing.T) {
 	t.Parallel()
 	i, c := install(t), newCampaign(t)
@@ -195,9 +195,9 @@ func TestCampaignsUnitsStart(t *testing.T) {
 	}
 }
 
-// TestManualAndCompletions: the package has a manual page for each command, as the
-// program writes them, with the version and without the time of the build. It also has
-// the completion of commands for three shells.
+// TestManualAndCompletions: the package has the manual page of each command, as the
+// program writes it, with the version but without the build time. It also has command
+// completion for three shells.
 func TestManualAndCompletions(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -276,10 +276,10 @@ func TestPackagesHaveTheSame(t *testing.T) {
 	require.Contains(t, ok(t, nil, "rpm", "--query", "--configfiles", "--package", rpm[0]), "/etc/drawsvc/drawsvc.env")
 }
 
-// TestRelease builds the files of a release in a fresh clone, only for this machine:
-// their checksums are right, and the program states the version and the commit. A tree
-// with uncommitted changes, or a version without a section in the changelog, makes no
-// release.
+// TestRelease builds the files of a release in a fresh clone, only for this machine.
+// Their checksums are right, and the program states the version and the commit. A tree
+// with uncommitted changes, or a version without a section in the changelog, cannot be
+// released.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "drawsvc")

@@ -34,8 +34,8 @@ func syscallSets(t *testing.T) map[string][]string {
 	return sets
 }
 
-// passed returns the system calls that the filters of a unit allow: those of the first
-// line, without those of lines that begin with a tilde.
+// passed returns the system calls that the filters of a unit allow: the calls of the
+// first line, minus those of the lines that begin with a tilde.
 func passed(t *testing.T, unit string) map[string]bool {
 	t.Helper()
 	sets, all := syscallSets(t), map[string]bool{}
@@ -58,8 +58,8 @@ func passed(t *testing.T, unit string) map[string]bool {
 	return all
 }
 
-// rejected returns the system calls of a trace that a unit does not allow. The calls
-// that start the process and set its account are made by systemd itself.
+// rejected returns the system calls of a trace that a unit does not allow. It ignores
+// calls that systemd itself makes to start the process and set its account.
 func rejected(t *testing.T, unit, trace string) (names []string) {
 	t.Helper()
 	allowed := passed(t, unit)
@@ -71,8 +71,8 @@ func rejected(t *testing.T, unit, trace string) (names []string) {
 	return names
 }
 
-// TestUnitLetsTheServiceWork traces the service while it draws, with a file and with a
-// server, under an account without rights: the filters of the unit allow every system
+// TestUnitLetsTheServiceWork traces a service that draws, on SQLite and on a database
+// server, under an account without rights. The unit's filters must allow every system
 // call.
 func TestUnitLetsTheServiceWork(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestUnitLetsTheServiceWork(t *testing.T) {
 		service.answers("http://"+listen+"/readyz", 200)
 		makePool(t, listen, "an-admin-token-of-the-test")
 		wins(t, listen, "p", "Authorization", "Bearer an-admin-token-of-the-test")
-		first, err := strconv.Atoi(strings.Fields(readFile(t, trace))[0]) // strace waits for the end of the service
+		first, err := strconv.Atoi(strings.Fields(readFile(t, trace))[0]) // the process of the service
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(first, syscall.SIGTERM))
 		t.Cleanup(func() {

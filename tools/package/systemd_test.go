@@ -16,8 +16,8 @@ const (
 	unitFile = units + "/drawsvc.service"
 )
 
-// exposureMax is the maximum exposure that `systemd-analyze security` may report; 10 is
-// a unit without any protection.
+// exposureMax is the maximum exposure that `systemd-analyze security` may report. A unit
+// without any protection has 10.
 const exposureMax = 1.5
 
 var exposure = regexp.MustCompile(`Overall exposure level for drawsvc[a-z-]*.service: ([0-9.]+)`)
@@ -34,8 +34,8 @@ func services(t *testing.T) (names []string) {
 	return names
 }
 
-// written writes units into a folder, with the path of the built program, and returns
-// the folder.
+// written writes units into a new folder, with the path of the program that the test
+// built, and returns the folder.
 func written(t *testing.T, texts map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -57,8 +57,8 @@ func verified(t *testing.T, file string) string {
 	return complaints
 }
 
-// analysed writes a unit with the path of the built program, and checks it with
-// systemd. It returns the complaints, and the exposure.
+// analysed writes a unit with the path of the built program, and checks the unit with
+// systemd. It returns the complaints and the exposure.
 func analysed(t *testing.T, name, unit string) (complaints string, level float64) {
 	t.Helper()
 	file := filepath.Join(written(t, map[string]string{name: unit}), name)
@@ -95,8 +95,7 @@ func TestUnits(t *testing.T) {
 	require.Contains(t, read(t, units+"/sysusers.conf"), "\ng drawsvc-secrets -\n")
 }
 
-// TestUnitIsCaught: the test detects a misspelt setting, and a unit without its
-// restrictions.
+// TestUnitIsCaught: the test detects a misspelt setting, and a unit without restrictions.
 func TestUnitIsCaught(t *testing.T) {
 	t.Parallel()
 	unit := read(t, unitFile)
@@ -142,7 +141,7 @@ func valuesOf(unit, setting string) (values []string) {
 	return values
 }
 
-// argument is a word of a command in a unit, perhaps in quotes.
+// argument matches a word of a command in a unit, with or without quotes.
 var argument = regexp.MustCompile(`'[^']*'|\S+`)
 
 // commandOf returns the command of a unit, as systemd reads it.

@@ -1,5 +1,5 @@
-// Command schemas writes the JSON schemas with which the tests check the rendered
-// chart, one file for each kind, from the OpenAPI description in the module of
+// Command schemas writes the JSON schemas with which the tests check the rendered chart,
+// one file for each kind. Its source is the OpenAPI description in the module of
 // Kubernetes. A member that is not described is an error, as for a strict API server.
 //
 //	go run ./schemas "$(go mod download -json k8s.io/kubernetes@v1.37.2 | jq -r .Dir)" testdata/schemas
@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// kinds returns the kinds that the chart has, by the name of kubeconform for their
-// file.
+// kinds returns the kinds that the chart uses, by the file name that kubeconform expects.
 func kinds() map[string]string {
 	return map[string]string{
 		"configmap-v1":                           "io.k8s.api.core.v1.ConfigMap",
