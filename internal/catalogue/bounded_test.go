@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestParseIsBounded: a catalogue of the maximum length takes little memory, whatever
-// its items are. The broken double decodes the whole list before counting it, which
-// takes a hundred times its length in memory.
+// TestParseIsBounded: a catalogue of the maximum length takes little memory, whatever its
+// items are. The broken double decodes the whole list before it counts the items; that
+// takes a hundred times the list's length in memory.
 func TestParseIsBounded(t *testing.T) { //nolint:paralleltest // it measures the heap
 	filled := func(item string) []byte {
 		list := strings.Repeat(item+",", (catalogue.BodyMax-30)/(len(item)+1))

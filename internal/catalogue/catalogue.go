@@ -45,12 +45,12 @@ type Stored struct {
 	Digest string
 	// ETag and LastModified are the source's headers; "" for none.
 	ETag, LastModified string
-	// FetchedAt is when the source sent it, CheckedAt when the source last confirmed
+	// FetchedAt is when the source sent the body, CheckedAt when the source last confirmed
 	// it.
 	FetchedAt, CheckedAt time.Time
 }
 
-// IsFrom reports whether the catalogue came from an address.
+// IsFrom reports whether the catalogue came from the given address.
 func (c *Stored) IsFrom(source string) bool { return c.Source == digest([]byte(source)) }
 
 // items returns the prizes of the body if its digest matches.
@@ -85,9 +85,9 @@ func Parse(body []byte) (map[string]Item, error) {
 // items holds the prizes of a catalogue by id, nil for none.
 type items map[string]Item
 
-// UnmarshalJSONFrom reads a list of prizes one by one, and stops at the first prize
-// that is invalid or exceeds the limit: in memory, a list may take a hundred times its
-// length in bytes. Error: CodeInvalidRequest.
+// UnmarshalJSONFrom reads a list of prizes one by one, and stops at the first prize that
+// is invalid or exceeds the limit. A whole decoded list could take a hundred times its
+// length in memory. Error: CodeInvalidRequest.
 func (all *items) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	if in.PeekKind() == 'n' { // null, which is not a list
 		return in.SkipValue()

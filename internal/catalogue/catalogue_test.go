@@ -167,7 +167,7 @@ func TestFailedFetchChangesNothing(t *testing.T) {
 	}
 }
 
-// zipped sends a text as gzip, as a source may to Go's client.
+// zipped compresses a text with gzip, as Go's client allows a source to do.
 func zipped(text string) nethttp.HandlerFunc {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -269,8 +269,8 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// TestScheduleIsWrittenAsPeopleDo: a schedule has the form that people and the job's
-// row use.
+// TestScheduleIsWrittenAsPeopleDo: a schedule has the short form that people write, such
+// as "every 6h", and the job's row accepts it.
 func TestScheduleIsWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	for every, want := range map[time.Duration]string{6 * time.Hour: "every 6h", 90 * time.Minute: "every 1h30m", 30 * time.Second: "every 30s"} {

@@ -18,13 +18,13 @@ import (
 // FetchMax is the maximum time of a fetch.
 const FetchMax = 2 * time.Minute
 
-// retryAfter is how soon a failed fetch is repeated.
+// retryAfter is the time after which a failed fetch is repeated.
 const retryAfter = 5 * time.Minute
 
 // JobName is the name of the job that fetches the catalogue.
 const JobName = "catalogue"
 
-// Saver writes the job's results to the database. The run fences the writes.
+// Saver reads and writes the catalogue in the database. Only the current run can write.
 type Saver interface {
 	// Catalogue returns the stored catalogue, nil for none. If its digest is the
 	// caller's, Body is left out.
@@ -54,8 +54,8 @@ func Job(store Saver, source string, interval time.Duration) job.Definition {
 	}
 }
 
-// newClient returns a client that follows no redirects, because the operator named the
-// address, and keeps no connections between fetches, which are hours apart.
+// newClient returns a client that follows no redirects, because the operator has named
+// the address. It keeps no connections, because fetches are hours apart.
 func newClient() *nethttp.Client {
 	return &nethttp.Client{
 		Transport:     &nethttp.Transport{Proxy: nethttp.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
@@ -76,7 +76,7 @@ func (f *fetcher) run(ctx context.Context, run job.Run) ([]byte, error) {
 	}
 	if before != nil {
 		if _, err := before.items(); err != nil || !before.IsFrom(f.source) {
-			before = nil // unusable, or its ETag is from another server
+			before = nil // the stored body is unusable, or its ETag is from another server
 		}
 	}
 	got, err := f.fetch(ctx, before)
@@ -143,8 +143,8 @@ func (f *fetcher) fetch(ctx context.Context, before *Stored) (Stored, error) {
 	return got, nil
 }
 
-// isConditional reports whether a request may be answered with 304: it names the stored
-// version.
+// isConditional reports whether a request names the stored version, so that the source
+// may answer with 304.
 func isConditional(h nethttp.Header) bool {
 	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
 }

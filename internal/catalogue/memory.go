@@ -63,8 +63,8 @@ func (m *Memory) Load(ctx context.Context) error {
 	return nil
 }
 
-// Watch loads at intervals until ctx ends. An error is logged once, until it has
-// passed.
+// Watch calls Load at intervals until ctx ends. Of several errors in a row, only the
+// first is logged.
 func (m *Memory) Watch(ctx context.Context, interval time.Duration) {
 	failed := false
 	for {

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUnaskedNotModified: "not modified" means nothing for a request that named no
-// state, and the catalogue does not count as confirmed.
+// TestUnaskedNotModified: if a request names no stored version, the answer "not modified"
+// is an error, and does not confirm the catalogue.
 func TestUnaskedNotModified(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
@@ -99,7 +99,7 @@ func TestSourcePasswordStaysOutOfErrors(t *testing.T) {
 	require.False(t, stored.IsFrom(f.address))
 	for about, h := range misbehaviour() {
 		if about == "silence" || about == "drips" {
-			continue // they take time
+			continue // these take time
 		}
 		f.answers(h)
 		require.NotContains(t, f.run(t.Context(), t).Error(), "secret", about)
