@@ -113,8 +113,8 @@ func TestKeeperStaysClosed(t *testing.T) {
 	require.Same(t, open, k.Set())
 }
 
-// TestNextEnd: a name ends when its last token expires, and names that have already ended
-// do not count.
+// TestNextEnd: a name ends when its last token expires. Names that have already ended are
+// ignored.
 func TestNextEnd(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

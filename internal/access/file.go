@@ -76,7 +76,7 @@ func errNotTokens() error {
 	return errors.New(`must be JSON such as {"tokens":[{"name":"ci","role":"admin","sha256":"…"}]}`)
 }
 
-// parseEntry reads one entry. Errors: errLater, with the name if there is one, or that
+// parseEntry reads one entry. Errors: errLater, then with the entry's name, and the error
 // of errNotTokens.
 func parseEntry(value jsontext.Value) (e entry, err error) {
 	err = json.Unmarshal(value, &e, json.RejectUnknownMembers(true))

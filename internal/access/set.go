@@ -14,9 +14,9 @@ type Set struct {
 	Unread []string
 }
 
-// NewSet returns a set of the tokens. Several tokens may have the same name, so that the
-// next one can be handed out before the last one expires. They must have the same role.
-// An error names two tokens that contradict each other.
+// NewSet returns a set of the tokens. Tokens may share a name, so that a successor can be
+// handed out before its predecessor expires. They must then have the same role. An error
+// names two tokens that contradict each other.
 func NewSet(tokens ...Token) (*Set, error) {
 	s := &Set{tokens: make(map[Digest]*Token, len(tokens))}
 	roles := map[string]Role{}
@@ -36,15 +36,15 @@ func NewSet(tokens ...Token) (*Set, error) {
 	return s, nil
 }
 
-// Find returns the token of a digest, even an expired token; the caller must not change
-// it. Each lookup costs the same: one digest, and one access to a map. Its time may
-// reveal something about a digest, but nothing about the token.
+// Find returns the token with a digest, even an expired one. The caller must not change
+// it. Every lookup takes one map access. Its duration may reveal something about a
+// digest, but nothing about the token.
 func (s *Set) Find(d Digest) (t *Token, found bool) {
 	t, found = s.tokens[d]
 	return t, found
 }
 
-// Has reports whether any token has the role, also an expired one.
+// Has reports whether a token, valid or expired, has the role.
 func (s *Set) Has(r Role) bool {
 	for _, t := range s.tokens {
 		if t.Role == r {
@@ -65,8 +65,8 @@ func (s *Set) HasValid(r Role, now time.Time) bool {
 }
 
 // NextEnd returns the first time after now at which a name loses its last valid token,
-// zero if there is no such time. A token whose successor has the same name and is valid
-// for longer does not count.
+// zero if there is none. A token does not count if another token of its name is valid for
+// longer.
 func (s *Set) NextEnd(now time.Time) (end time.Time) {
 	ends := map[string]time.Time{}
 	for _, t := range s.tokens {

@@ -34,12 +34,12 @@ const (
 	Metrics Role = "metrics"
 )
 
-// Needs of calls that several roles may make. No token has them.
+// These values state what a call requires if several roles may make it. No token has
+// them.
 const (
-	// Reader is the need of a call that auditors and the role fulfil may make.
+	// Reader is for calls that auditors and the role fulfil may make.
 	Reader Role = "auditor or fulfil"
-	// FeedReader is the need of the feed over all pools, which the role stock may not
-	// read.
+	// FeedReader is for the feed over all pools, which the role stock may not read.
 	FeedReader Role = "admin, auditor or fulfil"
 )
 
