@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Log returns a logger that adds trace_id and span_id to lines whose context has
-// a span. While tracing is off it is log itself.
+// Log returns a logger that adds trace_id and span_id to lines whose context has a span.
+// While tracing is off it returns log.
 func (t *Tracing) Log(log *slog.Logger) *slog.Logger {
 	if t == nil {
 		return log
@@ -41,8 +41,8 @@ func (h spanned) WithGroup(name string) slog.Handler { return spanned{h.Handler.
 // failuresEvery is the minimum time between two log lines about failed exports.
 const failuresEvery = time.Minute
 
-// failures logs errors of tracing: the first at once, later ones as a sum. It
-// implements otel.ErrorHandler.
+// failures logs errors of tracing: the first one at once, then the number of errors once
+// a minute. It implements otel.ErrorHandler.
 type failures struct {
 	log *slog.Logger
 

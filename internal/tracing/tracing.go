@@ -29,8 +29,8 @@ type Tracing struct {
 }
 
 // Start returns the tracing that the environment configures, nil if it configures none.
-// It logs settings that it cannot use, and then is off: drawing is more important than
-// tracing. version is the program's.
+// If tracing cannot be set up, Start logs the reason and returns nil, because drawing is
+// more important. version is the program's.
 func Start(ctx context.Context, version string, log *slog.Logger) *Tracing {
 	name := wanted()
 	if name == exporterNone {
@@ -98,7 +98,7 @@ func (t *Tracing) Propagator() propagation.TextMapPropagator {
 }
 
 // Stop sends the remaining spans until ctx ends. It is called once, when no more spans
-// begin. Error: ctx's, or that of the last export; spans are lost then.
+// begin. If the last export fails or ctx ends, it returns that error, and spans are lost.
 func (t *Tracing) Stop(ctx context.Context) error {
 	if t == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	for _, v := range os.Environ() { // the machine's own variables are not the tests'
+	for _, v := range os.Environ() { // the tests must not use the machine's own variables
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") {
 			_ = os.Unsetenv(name)
 		}
@@ -28,8 +28,8 @@ func logger() (*slog.Logger, *bytes.Buffer) {
 	return slog.New(slog.NewTextHandler(&out, nil)), &out
 }
 
-// TestTracingIsOffByDefault: without a variable that asks for traces there is nothing: no
-// provider, no goroutine, no line, no other logger.
+// TestTracingIsOffByDefault: unless a variable requests traces, there is no provider, no
+// goroutine, no log line and no other logger.
 func TestTracingIsOffByDefault(t *testing.T) {
 	for name, variables := range map[string]map[string]string{
 		"nothing":        {},
@@ -75,12 +75,12 @@ func TestTracingIsOnByVariable(t *testing.T) {
 	}
 }
 
-// TestSamplerFollowsItsVariables: the SDK's variables work; a value that it cannot use
-// is logged.
+// TestSamplerFollowsItsVariables: the SDK reads its variables for the sampler, and an
+// unusable value is logged.
 func TestSamplerFollowsItsVariables(t *testing.T) {
 	t.Setenv(endpointVariable, "http://127.0.0.1:1")
 	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled, Remote: true})
-	for sampler, want := range map[string][2]bool{ // without a caller's trace, with a caller's sampled one
+	for sampler, want := range map[string][2]bool{ // without a caller's trace, and with a trace that the caller sampled
 		"": {true, true}, "always_off": {false, false}, "parentbased_always_off": {false, true}, "often": {true, true},
 	} {
 		t.Setenv("OTEL_TRACES_SAMPLER", sampler)
@@ -94,7 +94,7 @@ func TestSamplerFollowsItsVariables(t *testing.T) {
 	}
 }
 
-// TestPropagators: B3 instead of W3C, or none at all.
+// TestPropagators: the variable selects B3 instead of W3C, or no propagator.
 func TestPropagators(t *testing.T) {
 	t.Setenv(endpointVariable, "http://127.0.0.1:1")
 	for propagators, field := range map[string]string{"": "traceparent", "b3": "b3", "none": ""} {

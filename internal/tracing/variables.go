@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// The variables that determine whether there are traces, and how they are sent. The SDK
-// reads all others.
+// These variables determine whether traces are sent, and how. The SDK reads all others.
 const (
 	disabledVariable       = "OTEL_SDK_DISABLED"
 	exporterVariable       = "OTEL_TRACES_EXPORTER"
@@ -23,9 +22,9 @@ const (
 	protocolGRPC = "grpc"
 )
 
-// wanted returns the exporter that the environment names, exporterNone for none. By the
-// specification otlp is always the default; here an exporter or an endpoint must be
-// named, because nothing is sent unasked.
+// wanted returns the exporter that the environment names, exporterNone for none. In the
+// specification otlp is the default. Here an exporter or an endpoint must be named, so
+// that nothing is sent without being requested.
 func wanted() string {
 	if strings.EqualFold(variable(disabledVariable), "true") {
 		return exporterNone
