@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// At runs the fault that is armed for the point, once; slow applies to all that reach
-// it.
+// At runs the fault that is armed for the point, once. The fault slow runs each time.
 func At(p Point) {
 	if !Armed(p) {
 		return
@@ -56,7 +55,7 @@ func Armed(p Point) bool {
 }
 
 // Unguarded removes the check of version and mark from a statement if the environment
-// says so; the parameters keep their places.
+// requests it. The parameters keep their positions.
 func Unguarded(statement string) string {
 	if os.Getenv("DRAWSVC_UNGUARDED") != "1" {
 		return statement
@@ -74,7 +73,7 @@ func Moved(t time.Time) time.Time {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		panic(err) // an experiment that does not move the clock would show nothing
+		panic(err) // with an unmoved clock the experiment would prove nothing
 	}
 	moved, err := time.ParseDuration(strings.TrimPrefix(strings.TrimSpace(string(text)), "+"))
 	if err != nil {
