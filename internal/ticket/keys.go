@@ -24,10 +24,10 @@ type key struct {
 	verifies any
 }
 
-// Set holds the keys that are valid at the same time, by their ids.
+// Set holds the currently valid keys, by their ids.
 type Set map[string]key
 
-// jwk is one key of a file (RFC 7517). Members that are not here are ignored.
+// jwk is one key of a file (RFC 7517). Members that are not listed here are ignored.
 type jwk struct {
 	ID        string `json:"kid"`
 	Type      string `json:"kty"`
@@ -39,9 +39,9 @@ type jwk struct {
 	Private   string `json:"d"`
 }
 
-// ParseKeys reads the text of a JWKS: 1 to KeysMax keys of type oct, for HS256, or OKP
-// with Ed25519, each with a distinct id. An error says which key is wrong; it contains
-// nothing of a key.
+// ParseKeys reads the text of a JWKS: 1 to KeysMax keys, each with a distinct id. Their
+// type is oct, for HS256, or OKP with Ed25519. An error says which key is wrong, and
+// contains no part of a key.
 func ParseKeys(text []byte) (Set, error) {
 	var file struct {
 		Keys []jwk `json:"keys"`

@@ -22,7 +22,7 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-// Keeper reads tickets by the currently valid keys. It is safe for concurrent use.
+// Keeper reads tickets with the currently valid keys. It is safe for concurrent use.
 type Keeper struct {
 	keys   atomic.Pointer[Set]
 	parser *jwt.Parser
@@ -43,7 +43,7 @@ func NewKeeper(keys Set) *Keeper {
 // Replace makes keys the valid keys.
 func (k *Keeper) Replace(keys Set) { k.keys.Store(&keys) }
 
-// AreTaken reports whether the keeper has a key, so that a ticket can be genuine.
+// AreTaken reports whether the keeper has any key; without one, no ticket is genuine.
 func (k *Keeper) AreTaken() bool { return len(*k.keys.Load()) > 0 }
 
 // Read returns the draw that a ticket allows. It does not check whether the ticket has
@@ -57,8 +57,8 @@ func (k *Keeper) Read(ticket string) (draw.Request, error) {
 	return r, nil
 }
 
-// refused keeps the cause of a refusal for the log. It is not an error of package draw,
-// whose code would take precedence over the ticket's code.
+// refused keeps the cause of a refusal for the log. It hides the code of a cause from
+// package draw; that code would take precedence over the ticket's code.
 type refused struct{ cause error }
 
 // Error implements error.
@@ -83,8 +83,8 @@ func (k *Keeper) read(ticket string) (draw.Request, error) {
 	return r, r.Check()
 }
 
-// keyOf returns the key that a ticket names. The key determines the algorithm, never
-// the ticket.
+// keyOf returns the key that a ticket names. The ticket must use the algorithm of that
+// key, so that a ticket cannot choose its algorithm.
 func (k *Keeper) keyOf(t *jwt.Token) (any, error) {
 	id, _ := t.Header["kid"].(string)
 	found, ok := (*k.keys.Load())[id]

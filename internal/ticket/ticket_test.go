@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// issuer signs tickets as a shop would.
+// issuer signs tickets as a shop does.
 type issuer struct {
 	secret  []byte
 	public  ed25519.PublicKey
@@ -32,7 +32,7 @@ func newIssuer(t *testing.T) issuer {
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// file returns the issuer's JWKS: hs and ed.
+// file returns the issuer's JWKS with the keys hs and ed.
 func (i issuer) file() string {
 	return `{"keys":[{"kty":"oct","kid":"hs","k":"` + b64(i.secret) + `"},` +
 		`{"kty":"OKP","crv":"Ed25519","kid":"ed","alg":"EdDSA","use":"sig","x":"` + b64(i.public) + `","extra":1}]}`
@@ -86,7 +86,7 @@ func TestReadReturnsTheDrawOfAGenuineTicket(t *testing.T) {
 	require.Equal(t, time.Unix(1_000_000_000, 0).UTC(), got.TicketUntil)
 }
 
-// TestReadRefuses: every invalid ticket gets the same answer.
+// TestReadRefuses: every invalid ticket gets the same answer, which does not say why.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	i, other := newIssuer(t), newIssuer(t)
@@ -142,8 +142,8 @@ func TestReadRefuses(t *testing.T) {
 	require.Equal(t, draw.CodeTicketInvalid, draw.CodeOf(err), "without keys nothing is genuine")
 }
 
-// alike returns a letter that base64 decoders which ignore trailing bits read as the
-// last letter of an HS256 signature: those bits are its lowest two.
+// alike returns another last letter for the signature of HS256. It differs only in a bit
+// that lenient base64 decoders ignore.
 func alike(last byte) byte {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return letters[strings.IndexByte(letters, last)^1]
@@ -165,8 +165,7 @@ func TestReplace(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestKeysThatCannotBe: the error says which key is invalid, and contains nothing of
-// it.
+// TestKeysThatCannotBe: the error says which key is invalid, and contains no part of it.
 func TestKeysThatCannotBe(t *testing.T) {
 	t.Parallel()
 	secret := strings.Repeat("QUJD", 11)
