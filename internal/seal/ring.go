@@ -39,8 +39,8 @@ type Key struct {
 // has no keys.
 type Ring struct{ keys []*Key }
 
-// ParseKeys reads a file of seal keys: lines ID BASE64, empty lines and comments after #.
-// No error repeats a key.
+// ParseKeys reads a file of seal keys. Its lines are ID BASE64, or empty; # begins a
+// comment. No error contains a key.
 func ParseKeys(text []byte) (*Ring, error) {
 	ring := &Ring{}
 	for i, line := range strings.Split(string(bytes.TrimPrefix(text, []byte("\ufeff"))), "\n") {
@@ -136,15 +136,15 @@ func (r *Ring) Keys() []*Key {
 	return r.keys
 }
 
-// Seal seals a value. The result is a nonce, then the output of AES-256-GCM. of names
-// the owner of the value; the value opens only under the same name.
+// Seal seals a value. The result is a nonce, then the output of AES-256-GCM. The
+// parameter of names the owner of the value; the value opens only with the same name.
 func (k *Key) Seal(of string, value []byte) []byte {
 	sealed := make([]byte, k.aead.NonceSize(), k.aead.NonceSize()+len(value)+k.aead.Overhead())
 	_, _ = rand.Read(sealed) // it never fails
 	return k.aead.Seal(sealed, sealed, value, []byte(of))
 }
 
-// errNotOpened names neither the value nor its key.
+// errNotOpened does not name the value or its key.
 var errNotOpened = errors.New("seal: the value does not open")
 
 // Open opens a value that Seal has sealed for the same name.
@@ -152,7 +152,8 @@ func (k *Key) Open(of string, sealed []byte) ([]byte, error) {
 	return k.OpenInto(nil, []byte(of), sealed)
 }
 
-// OpenInto is Open into the memory of a buffer, which may be nil.
+// OpenInto opens a value as Open does, in the memory of buffer if that is large enough.
+// buffer may be nil.
 func (k *Key) OpenInto(buffer, of, sealed []byte) ([]byte, error) {
 	n := k.aead.NonceSize()
 	if len(sealed) < n {
@@ -171,13 +172,13 @@ func (k *Key) Digest(value []byte) (digest [DigestLength]byte) {
 	sum := k.finds.Get().(hash.Hash)
 	defer k.finds.Put(sum)
 	sum.Reset()
-	_, _ = sum.Write(value) // a hash takes all
+	_, _ = sum.Write(value) // a hash never returns an error
 	var whole [sha256.Size]byte
 	copy(digest[:], sum.Sum(whole[:0]))
 	return digest
 }
 
-// Keeper holds the ring in use, which a file may change. The zero value has no keys.
+// Keeper holds the ring in use, which may be replaced. The zero value has no keys.
 type Keeper struct{ ring atomic.Pointer[Ring] }
 
 // Ring returns the ring in use, nil for none.
@@ -188,5 +189,5 @@ func (k *Keeper) Ring() *Ring {
 	return k.ring.Load()
 }
 
-// Replace puts another ring in use.
+// Replace makes r the ring in use.
 func (k *Keeper) Replace(r *Ring) { k.ring.Store(r) }

@@ -14,8 +14,8 @@ func line(t *testing.T, id string) string {
 	return made
 }
 
-// TestKeysSealAndOpen: the first key seals, every key opens, and nothing opens under
-// another name, after a changed byte, or with other bytes under the same id.
+// TestKeysSealAndOpen: the first key seals, and every key opens. A value does not open
+// under another name, after a changed byte, or with another key of the same id.
 func TestKeysSealAndOpen(t *testing.T) {
 	t.Parallel()
 	k1, k2 := line(t, "k1"), line(t, "k2")
