@@ -14,12 +14,12 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// Database is the --database flag of every command that needs one.
+// Database is the --database flag, which many commands have.
 type Database struct {
 	URL    Secret
 	Schema migrations.Set
-	// Login has the user and password from the file of the URL, after Open; nil without such
-	// a file.
+	// Login has the user and password from the file of the URL. It is set by Open, and nil
+	// without such a file.
 	Login  *Login
 	lookUp func(name string) (string, bool)
 	Stderr io.Writer
@@ -47,8 +47,8 @@ func (d *Database) Read(c *cobra.Command) (string, error) {
 	return d.URL.ReadURL(flags)
 }
 
-// Check refuses a URL that cannot be the URL of a database, before anything is printed or
-// created.
+// Check returns an error, before anything is printed or created, unless the URL has the
+// form of a database's URL.
 func (d *Database) Check(c *cobra.Command) error {
 	url, err := d.Read(c)
 	if err != nil {
@@ -63,7 +63,7 @@ func (d *Database) Open(ctx context.Context, c *cobra.Command, o stock.Options) 
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(url, "sqlite:") { // opening a file may take longer, because it may have to be examined
+	if !strings.HasPrefix(url, "sqlite:") { // an embedded database has no limit, because its file may have to be examined
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, openMax)
 		defer cancel()
@@ -73,7 +73,7 @@ func (d *Database) Open(ctx context.Context, c *cobra.Command, o stock.Options) 
 		d.Login = &Login{path: d.URL.File, url: url}
 		o.Login = d.Login.next
 	}
-	if o.Log == nil { // a command reports its own work
+	if o.Log == nil { // a command has its own output
 		o.Log = slog.New(slog.NewTextHandler(d.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: WithoutTime}))
 	}
 	return stock.Open(ctx, url, o)
@@ -89,7 +89,7 @@ func (d *Database) Opened(c *cobra.Command, o stock.Options, fn func(context.Con
 	return fn(c.Context(), store)
 }
 
-// With is like Opened, but requires a schema that this binary can use.
+// With is like Opened, but returns an error unless this binary can use the schema.
 func (d *Database) With(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) error {
 	return d.Opened(c, o, func(ctx context.Context, store *stock.Store) error {
 		if err := Prepare(ctx, store, false, o.ReadOnly); err != nil {
@@ -112,7 +112,7 @@ func Prepare(ctx context.Context, store *stock.Store, migrate, readOnly bool) er
 	return schema.Check()
 }
 
-// closeStore closes the store. If *err is nil, it becomes the error of closing.
+// closeStore closes the store, and stores the error of closing in *err if that is nil.
 func closeStore(store *stock.Store, err *error) {
 	if e := store.Close(); *err == nil {
 		*err = e

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Login is the user and password of a database, which are read again when the file of its
-// URL changes. It is safe for concurrent use.
+// Login is the user and password of a database. They are read again when the file with
+// the URL changes. It is safe for concurrent use.
 type Login struct {
 	path string
 	// url is the URL that was opened.
@@ -16,8 +16,8 @@ type Login struct {
 	last atomic.Pointer[url.Userinfo]
 }
 
-// Use takes the user and password for new connections from a text of the file. It returns
-// why the text cannot be used, for example because another part of the URL differs.
+// Use takes the user and password for new connections from the new text of the file. It
+// returns an error if the text cannot be used, for example if the host differs.
 func (l *Login) Use(text []byte) error {
 	was, err := parseLogin(l.url)
 	if err != nil {
@@ -35,7 +35,7 @@ func (l *Login) Use(text []byte) error {
 	return nil
 }
 
-// parseLogin parses a URL. Its error does not contain any of it.
+// parseLogin parses a URL. Its error contains no part of the URL.
 func parseLogin(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
@@ -45,9 +45,9 @@ func parseLogin(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// next returns the user and password for the next connection. It reads them from the
-// file, so that a changed password is used at once. If the file cannot be used, it
-// returns the last usable ones; nil means those of the opened URL.
+// next returns the user and password for the next connection. It reads the file, so that
+// a changed password is used at once. If the file cannot be used, it returns the last
+// usable ones. nil means the user and password of the opened URL.
 func (l *Login) next() *url.Userinfo {
 	if text, err := ReadPrivate(l.path); err == nil {
 		_ = l.Use(text) // the watcher of the file reports the error

@@ -10,8 +10,8 @@ import (
 )
 
 // Printf is fmt.Fprintf for text that people read. Texts among args may come from a
-// service or a database that another party writes to. Such texts cannot move the cursor,
-// set a title or begin a line: only line ends of the format are printed.
+// service or a database that others can write to. Such texts cannot move the cursor, set
+// a title or begin a line, because only the format's own line ends are printed.
 func Printf(w io.Writer, format string, args ...any) (int, error) {
 	safe := make([]any, len(args))
 	for i, arg := range args {

@@ -9,9 +9,9 @@ import (
 // PrivateMax is the maximum size of a private file, in bytes.
 const PrivateMax = 1 << 20
 
-// ReadPrivate reads a file that contains a secret, tokens or a key. A link in its place
-// is followed only if it belongs to root, like those of Kubernetes, or to the account
-// of the process, so that no other account can have created it.
+// ReadPrivate reads a file that contains a secret, tokens or a key. If the path is a
+// link, it must belong to root, as in Kubernetes, or to the account of the process.
+// Otherwise another account could have created it.
 func ReadPrivate(path string) ([]byte, error) {
 	f, err := openPrivate(path)
 	if err != nil {

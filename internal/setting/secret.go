@@ -15,7 +15,7 @@ import (
 // process list.
 type Secret struct{ name, Value, File string }
 
-// FileSuffix is appended to a flag's name to name the flag for the file.
+// FileSuffix is appended to a flag's name; the result is the flag that names a file.
 const FileSuffix = "-file"
 
 // Flag declares --NAME and --NAME-file.
@@ -80,8 +80,8 @@ func holdsRawPassword(text string) bool {
 	return strings.ContainsAny(user, "@/") || strings.ContainsAny(password, "@:/")
 }
 
-// Warn logs how the secret may leak: as a value on the command line, which every user
-// of the machine can list, or in a file that others can use.
+// Warn logs how the secret may leak: on the command line, which every user of the machine
+// can list, or in a file that others can use.
 func (s *Secret) Warn(flags *pflag.FlagSet, log *slog.Logger) {
 	f := flags.Lookup(s.name)
 	if f.Changed && f.Annotations[FromVariable] == nil && s.isSecret() {
@@ -93,31 +93,30 @@ func (s *Secret) Warn(flags *pflag.FlagSet, log *slog.Logger) {
 
 func (s *Secret) isToken() bool { return strings.HasSuffix(s.name, TokenFlag) }
 
-// isSecret reports whether the value must be kept secret: it is a token, or a URL with
-// a password.
+// isSecret reports whether the value must be kept secret: it is a token, or a URL with a
+// password.
 func (s *Secret) isSecret() bool {
 	if s.isToken() {
 		return true
 	}
 	u, err := url.Parse(s.Value)
 	if err != nil {
-		return true // it may contain anything
+		return true // the text may contain a password
 	}
 	_, has := u.User.Password()
 	return has
 }
 
 const (
-	// OthersMayUse are the bits of a file's mode that allow others to read or write, or
-	// the group to write. Reading by the group is allowed, because the group of a
-	// secret may be the service's.
+	// OthersMayUse are the bits of a file's mode that allow others to read or write, or the
+	// group to write. The group may read: it may be the group of the service.
 	OthersMayUse os.FileMode = 0o027
 	// OthersMayWrite are the bits that allow others to write.
 	OthersMayWrite os.FileMode = 0o022
 )
 
-// WarnOfMode logs that others can use a file. A file that cannot be read is reported
-// elsewhere.
+// WarnOfMode logs a warning if others can use a file. Code elsewhere reports a file that
+// cannot be read.
 func WarnOfMode(log *slog.Logger, flag, file string, loose os.FileMode) {
 	info, err := os.Stat(file)
 	if file == "" || err != nil || info.Mode().Perm()&loose == 0 {

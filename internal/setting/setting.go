@@ -25,9 +25,8 @@ type Environment struct {
 	Stdout, Stderr io.Writer
 	// Schema is the schema that the program uses; the zero value means the embedded one.
 	Schema migrations.Set
-	// Version and Commit may be set by the linker, for builds with neither the
-	// repository's history nor a module version. Both take precedence over the build
-	// information.
+	// Version and Commit are set by the linker for builds without the repository's history
+	// and without a module version. If set, they take precedence over the build information.
 	Version, Commit string
 }
 
@@ -58,8 +57,8 @@ func Message(err error) string {
 	return oneLine(err.Error())
 }
 
-// oneLine makes one line of a text, and removes repetitions: PostgreSQL's driver returns
-// a line for each way in which it tried the same address.
+// oneLine makes one line of a text and removes repeated lines. PostgreSQL's driver
+// returns a line for each way in which it tried the same address.
 func oneLine(text string) string {
 	var out strings.Builder
 	seen := map[string]bool{}
@@ -85,8 +84,8 @@ func Variable(flag string) string {
 	return "DRAWSVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// NoVariable is the annotation of a flag that has no environment variable, because the
-// variable of that name means something else.
+// NoVariable is the annotation of a flag that no environment variable sets, because the
+// variable of that name has another meaning.
 const NoVariable = "drawsvc_no_variable"
 
 // FromVariable is the annotation of a flag that was set by a variable.
@@ -100,7 +99,8 @@ func SetAnnotation(f *pflag.Flag, name string) {
 	f.Annotations[name] = []string{"true"}
 }
 
-// The names of the flags of a service, and of the flag of a database.
+// The names of flags. DatabaseFlag is for commands on a database, the others for calls of
+// a service.
 const (
 	ServerFlag   = "server"
 	TokenFlag    = "token"
@@ -109,8 +109,7 @@ const (
 	PlainHTTPFlag = "allow-plain-http"
 )
 
-// Source is the source of a flag's value, in order of precedence; the strongest is
-// last.
+// Source is the source of a flag's value. Later values take precedence.
 type Source int
 
 // The sources of flags.
@@ -144,7 +143,7 @@ func FirstOf(errs ...error) error {
 	return nil
 }
 
-// Within returns an error for a time out of bounds.
+// Within returns an error unless a flag's duration is between low and up.
 func Within(flag string, value, low, up time.Duration) error {
 	if value < low || value > up {
 		return fmt.Errorf("--%s must be %s to %s", flag, low, up)

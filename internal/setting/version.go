@@ -25,9 +25,9 @@ func ReadVersion(env Environment) VersionInfo {
 	return versionOf(info, env.Version, env.Commit)
 }
 
-// versionOf returns the version from the build information: the version of the module,
-// which Go takes from the tag of the commit or from `go install MODULE@VERSION`, and
-// the commit with "+dirty" if files were changed. info may be nil.
+// versionOf returns the version of the module, which Go takes from the commit's tag or
+// from `go install MODULE@VERSION`. It also returns the commit, with "+dirty" if files
+// were changed. info may be nil.
 func versionOf(info *debug.BuildInfo, version, commit string) VersionInfo {
 	v := VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Zones: rules.ZoneRelease}
 	if info != nil {
