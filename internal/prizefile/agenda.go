@@ -8,9 +8,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// AgendaHeader is the first line of a file of stock items. Its columns may be in any
-// order and case, and have the names of one of several languages. A further column,
-// MomentColumn, marks moments.
+// AgendaHeader is the first line of a file of stock items. The columns may be in any
+// order and case, and their names may be in one of several languages. An additional
+// column, MomentColumn, marks moments.
 const (
 	AgendaHeader = "at,prize,delta,reason"
 	MomentColumn = "moment"
@@ -27,8 +27,8 @@ func agendaColumns() []column {
 	}
 }
 
-// ReadAgenda reads and checks a file of stock items and moments, as far as is possible
-// without the pool. Error: CodeInvalidRequest, or that of the reader.
+// ReadAgenda reads a file of stock items and moments, and checks it as far as that is
+// possible without the pool. Error: CodeInvalidRequest, or that of the reader.
 func ReadAgenda(file io.Reader) ([]draw.Item, draw.Encoding, error) {
 	f := agendaFile{table: table{header: AgendaHeader + "[," + MomentColumn + "]", known: agendaColumns(), optional: 1}}
 	if err := f.read(file, f.row); err != nil {
@@ -43,7 +43,7 @@ type agendaFile struct {
 	items []draw.Item
 }
 
-// row reads one row. It returns false if nothing after the row can be read.
+// row reads one row. It returns false if no further row is to be read.
 func (f *agendaFile) row(number int, fields []string) (goOn bool) {
 	if len(f.items)+len(f.bad.list) >= draw.AgendaMax {
 		f.bad.Add(number, "is more than the %d items that a file may have", draw.AgendaMax)
@@ -81,7 +81,8 @@ func (f *agendaFile) item(number int, fields []string) (item draw.Item, err erro
 	return item, item.Check()
 }
 
-// momentAt makes an item a moment. A moment is one unit, and has no reason of its own.
+// momentAt makes an item a moment. A moment is one unit, and its file gives no other
+// reason.
 func momentAt(item draw.Item, delta, reason string) (draw.Item, error) {
 	if delta != "" && delta != "1" {
 		return item, fmt.Errorf("the delta of a moment is 1 or empty, not %s", clipped(delta))

@@ -46,8 +46,8 @@ func TestReadAgenda(t *testing.T) {
 	require.ErrorContains(t, err, "line 100002: is more than the 100000 items")
 }
 
-// TestReadAgendaOfMoments: true in the column moment makes a line one unit without a
-// reason of its own.
+// TestReadAgendaOfMoments: a line with true in the column moment is a moment: one unit,
+// without a reason in the file.
 func TestReadAgendaOfMoments(t *testing.T) {
 	t.Parallel()
 	const header, at = "at;prize;delta;reason;Moment\n", "2999-01-01T00:00:00Z"

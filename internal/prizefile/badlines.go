@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// namedMax is the maximum number of errors of a file that are named.
+	// namedMax is the maximum number of errors of a file that an error message names.
 	namedMax = 10
-	// badMax is the maximum number of errors that are counted. A file is read only up to
-	// the last of them, so that a file full of errors costs little.
+	// badMax is the maximum number of errors that are counted. Reading stops at the last of
+	// them, so that a file full of errors costs little.
 	badMax = 1000
 )
 
@@ -24,7 +24,7 @@ type badLine struct {
 	text   string
 }
 
-// Add adds an error of a line, which may have several.
+// Add adds an error of a line. A line may have several errors.
 func (b *BadLines) Add(number int, format string, args ...any) {
 	if !b.IsFull() {
 		b.list = append(b.list, badLine{number, fmt.Sprintf(format, args...)})
@@ -34,7 +34,8 @@ func (b *BadLines) Add(number int, format string, args ...any) {
 // Clone returns a copy that shares nothing with b.
 func (b *BadLines) Clone() BadLines { return BadLines{slices.Clone(b.list)} }
 
-// IsFull reports whether there are so many errors that the other lines need not be read.
+// IsFull reports whether the maximum number of errors is reached, so that reading can
+// stop.
 func (b *BadLines) IsFull() bool { return len(b.list) == badMax }
 
 // Err returns nil if there was no error, otherwise CodeInvalidRequest: the first errors

@@ -15,12 +15,12 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// headMax is how much of a file is searched for its separator, in bytes.
+// headMax is the number of bytes of a file in which its separator is searched.
 const headMax = 1024
 
-// text decodes the rows of a file. A file is read as UTF-8 until a row is not UTF-8:
-// then it is Windows-1252, the encoding in which Excel saves CSV by default in western
-// languages. A file of both is damaged, and refused.
+// text decodes the rows of a file. It reads UTF-8 until a row is not UTF-8. Then it reads
+// Windows-1252, in which Excel saves CSV by default in western languages. A file that
+// contains both is damaged, and refused.
 type text struct {
 	encoding draw.Encoding
 	// firstLine is the first line with a letter beyond ASCII, 0 for none yet.
@@ -29,8 +29,8 @@ type text struct {
 	isMarked bool
 }
 
-// open finds the encoding of a file as far as a byte order mark states it, and returns
-// the file after the mark. UTF-16 becomes UTF-8.
+// open reads the byte order mark, if any, and sets the encoding. It returns the file
+// after the mark. UTF-16 becomes UTF-8.
 func (t *text) open(file io.Reader) (*bufio.Reader, error) {
 	const mark = "\uFEFF"
 	buffered := bufio.NewReader(file)
@@ -67,7 +67,8 @@ func findSeparator(file *bufio.Reader) (rune, error) {
 	return ',', nil
 }
 
-// decode makes the fields of a row UTF-8. Error: what is wrong with the row.
+// decode converts the fields of a row to UTF-8. Its error states what is wrong with the
+// row.
 func (t *text) decode(line int, fields []string) error {
 	row := strings.Join(fields, "\n")
 	isUTF8 := utf8.ValidString(row)
@@ -100,7 +101,7 @@ func (t *text) decode(line int, fields []string) error {
 	return nil
 }
 
-// note keeps the first line that decided the encoding.
+// note stores the line, if it is the first that decides the encoding.
 func (t *text) note(line int) {
 	if t.firstLine == 0 {
 		t.firstLine = line

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Header is the first line of a file. Its columns may be in any order and case, and have
-// the names of one of several languages; kind is optional.
+// Header is the first line of a file. The columns may be in any order and case, and their
+// names may be in one of several languages; kind is optional.
 const Header = "prize,name,value,stock[,kind]"
 
 const separators = "in any order, separated by commas, semicolons or tabs"
 
-// column is a column of a file: its name, and its names in spreadsheets in German,
-// French and Spanish. A word that also means something else, such as "Preis" (a prize
-// and its price), does not name a column.
+// column is a column of a file: its name, and its names in German, French and Spanish
+// spreadsheets. A word with two meanings, such as "Preis" (a prize and its price), does
+// not name a column.
 type column struct {
 	name    string
 	aliases []string
@@ -37,15 +37,15 @@ func prizeColumns() []column {
 	}
 }
 
-// columns are the places of the columns of a file by their names, and how many columns
-// the file has.
+// columns are the positions of the columns of a file by their names, and their number.
 type columns struct {
 	places map[string]int
 	count  int
 }
 
-// readHeader reads the names of the columns; all but optional ones at the end have to be
-// there. Separators without a name at the end are not columns.
+// readHeader reads the names of the columns. All must be present, except for optional
+// ones at the end of known. Separators without a name at the end of the header are not
+// columns.
 func readHeader(header string, known []column, optional int, fields []string) (*columns, error) {
 	for len(fields) > 0 && fields[len(fields)-1] == "" {
 		fields = fields[:len(fields)-1]
@@ -70,8 +70,8 @@ func readHeader(header string, known []column, optional int, fields []string) (*
 	return found, nil
 }
 
-// check returns an error unless a row has as many fields as the header; empty ones may
-// follow.
+// check returns an error unless a row has as many fields as the header. Further fields
+// must be empty.
 func (c *columns) check(fields []string) error {
 	if len(fields) < c.count || !isBlank(fields[c.count:]) {
 		return fmt.Errorf("has %d columns instead of %d; quote a field that holds the separator", len(fields), c.count)

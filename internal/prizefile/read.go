@@ -32,9 +32,9 @@ type File struct {
 	Bad BadLines
 }
 
-// Read reads and checks a whole file, as far as is possible without the pool. admit is
-// called with each good line; an error of it ends Read. Errors: those of admit and of the
-// reader; what is wrong with the file is in [File.Bad].
+// Read reads a whole file, and checks it as far as that is possible without the pool. It
+// calls admit with each good line. An error of admit or of the reader ends Read, which
+// returns it; errors in the file are in [File.Bad].
 func Read(file io.Reader, admit func(*Line) error) (*File, error) {
 	f := reading{table: table{header: Header, known: prizeColumns(), optional: 1}, seen: map[string]int{}, admit: admit}
 	if err := f.read(file, f.row); err != nil {
@@ -51,12 +51,12 @@ type reading struct {
 	table
 	seen  map[string]int
 	lines []Line
-	// admit is the function that Read was given, refused the error that it returned.
+	// admit is Read's parameter, refused the error that it returned.
 	admit   func(*Line) error
 	refused error
 }
 
-// row reads one row. It returns false if nothing after the row can be read.
+// row reads one row. It returns false if no further row is to be read.
 func (f *reading) row(number int, fields []string) (goOn bool) {
 	if len(f.lines)+len(f.bad.list) >= draw.PrizesMax {
 		f.bad.Add(number, "is more than the %d prizes that a file may have", draw.PrizesMax)
@@ -81,7 +81,7 @@ func (f *reading) row(number int, fields []string) (goOn bool) {
 	return true
 }
 
-// line reads the fields of one prize, and returns all that is wrong with them.
+// line reads the fields of one prize, and returns all errors in them.
 func (f *reading) line(number int, fields []string) (line Line, errs []error) {
 	if err := f.columns.check(fields); err != nil {
 		return line, []error{err}
@@ -116,7 +116,8 @@ func (f *reading) line(number int, fields []string) (line Line, errs []error) {
 	return line, errs
 }
 
-// value reads an amount. Where a comma separates no fields, it may stand before the cents.
+// value reads an amount. The cents may follow a comma if commas do not separate the
+// fields.
 func (f *reading) value(field string) (value decimal.Decimal, err error) {
 	marks, text := "a point", field
 	if f.hasDecimalComma() {

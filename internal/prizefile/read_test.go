@@ -57,8 +57,8 @@ func read(file string) (string, draw.Encoding, error) {
 	return f.Lines[0].Prize.Name, f.Encoding, nil
 }
 
-// checkLetters returns an error unless a decoder keeps letters in each encoding, states
-// the encoding, and refuses text whose letters are lost.
+// checkLetters returns an error unless a decoder keeps the letters of each encoding,
+// states the encoding, and refuses text with lost letters.
 func checkLetters(t *testing.T, decode decoder) error {
 	t.Helper()
 	const name = "Plüschelch – 100 €"
@@ -142,8 +142,8 @@ func TestColumnsHaveNamesOfFourLanguages(t *testing.T) {
 	require.ErrorContains(t, err, `line 2: blank "none" would be endless; its stock must stay below 1000000000000`, "a number does not mean endless")
 }
 
-// TestDecimalCommas: a comma stands before the cents only where it separates no fields,
-// and never marks thousands.
+// TestDecimalCommas: a comma may precede the cents only if commas do not separate the
+// fields. It never separates thousands.
 func TestDecimalCommas(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{"3499,00": "3499.00", "0,5": "0.50", "3499.00": "3499.00", "3499": "3499.00"} {
@@ -161,8 +161,8 @@ func TestDecimalCommas(t *testing.T) {
 	require.ErrorContains(t, err, "with a point before the cents and no other mark")
 }
 
-// TestAllErrorsAreNamedAtOnce: one error names ten errors of a file, in the order of
-// lines, and the number of the others. The errors of one line are together.
+// TestAllErrorsAreNamedAtOnce: an error message names ten errors of a file, in the order
+// of lines, and the number of the others. The errors of one line are together.
 func TestAllErrorsAreNamedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := readAll("prize,name,value,stock,kind\nGold,,x,,code\nb,B,1,\n")

@@ -15,8 +15,8 @@ func stepColumns() []column {
 
 const stepHeader = "award,to[,reference,reason,return]"
 
-// ReadSteps reads and checks a file of steps, as far as is possible without the pool. Error:
-// CodeInvalidRequest, which names the first bad lines.
+// ReadSteps reads a file of steps, and checks it as far as that is possible without the
+// pool. Error: CodeInvalidRequest, which names the first bad lines.
 func ReadSteps(file io.Reader) ([]draw.WantedStep, draw.Encoding, error) {
 	f := stepReading{table: table{header: stepHeader, known: stepColumns(), optional: len(stepColumns()) - 2}, seen: map[int64]int{}}
 	if err := f.read(file, f.row); err != nil {
@@ -31,13 +31,13 @@ func ReadSteps(file io.Reader) ([]draw.WantedStep, draw.Encoding, error) {
 type stepReading struct {
 	table
 	steps []draw.WantedStep
-	// seen are the lines of the awards.
+	// seen are the line numbers by the awards' versions.
 	seen map[int64]int
 }
 
 // row reads a row of the file.
 func (f *stepReading) row(number int, fields []string) bool {
-	if len(fields) > f.columns.count { // a shorter row only lacks optional texts
+	if len(fields) > f.columns.count { // a shorter row only has fewer optional texts
 		if err := f.columns.check(fields); err != nil {
 			f.bad.Add(number, "%s", err)
 			return !f.bad.IsFull()

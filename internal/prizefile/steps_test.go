@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestReadSteps: a file of steps is read as spreadsheets write it, and a bad line is
-// named. A separator in a text must not cut the text off.
+// TestReadSteps: a file of steps is read as spreadsheets write it, and errors name bad
+// lines. A separator within a text must not truncate the text silently.
 func TestReadSteps(t *testing.T) {
 	t.Parallel()
 	steps, encoding, err := ReadSteps(strings.NewReader("\uFEFFReturn;TO;award;Reason;reference\r\n;Fulfilled;7;;\"a;b\"\r\n;;;;\r\nTRUE;voided;9;fraud;;;\r\n;claimed;11\r\n"))

@@ -12,13 +12,13 @@ import (
 const (
 	// bytesMax is the maximum size of a file; a million usual lines take a sixth of it.
 	bytesMax = 256 << 20
-	// fieldMax is how much of a field an error message repeats, in bytes.
+	// fieldMax is the maximum length of a field in an error message, in bytes.
 	fieldMax = 40
 )
 
 // table is a file that is being read, row by row.
 type table struct {
-	// header is the first line, as errors show it. known are its columns, and optional is
+	// header is the first line, as errors show it. known are the columns, and optional is
 	// the number of columns at their end that may be missing.
 	header   string
 	known    []column
@@ -34,13 +34,14 @@ type table struct {
 func (t *table) of(fields []string, name string) string { return t.columns.of(fields, name) }
 
 // hasDecimalComma reports whether amounts may have a comma before the cents. In most
-// countries, a spreadsheet writes that comma if another character separates the fields.
+// countries, spreadsheets write such commas, and separate the fields by another
+// character.
 func (t *table) hasDecimalComma() bool { return t.separator != ',' }
 
-// read reads the header of a file. Then it calls row with the line number and the
-// fields of each later row that is not blank, until row returns false or there are too
-// many bad lines. A text that is not CSV, not text, or too long becomes a bad line, and
-// so does a wrong header. Error: that of the reader.
+// read reads the header of a file. Then it calls row with the line number and the fields
+// of each later row that is not blank. It stops if row returns false, or after too many
+// bad lines. A wrong header becomes a bad line, and so does a text that is not CSV, not
+// text, or too long. Error: that of the reader.
 func (t *table) read(file io.Reader, row func(line int, fields []string) (goOn bool)) error {
 	limited := &io.LimitedReader{R: file, N: bytesMax + 1}
 	buffered, err := t.text.open(limited)
