@@ -1,6 +1,6 @@
-// Package live sends the contents of the pools from one reader to many pages. The
-// reader works only while a page listens. It reads at most once a second, and spends at
-// most a tenth of the time on reading.
+// Package live sends the contents of the pools from one reader to many pages. The reader
+// works only while a page listens. It reads at most once a second, and uses at most a
+// tenth of the time for reading.
 //
 // A frame is encoded once and shared by all listeners. A listener has no queue: a slow
 // listener gets the newest frame when it is ready again, and misses the frames between.

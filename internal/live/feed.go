@@ -16,8 +16,8 @@ type Limits struct {
 	Every time.Duration
 	// ReadMax bounds one reading; default 10 s.
 	ReadMax time.Duration
-	// Frames and Bytes are the maximum that all listeners together are sent for one
-	// reading; default 1000 and 8 MiB. A listener's first frame does not count.
+	// Frames and Bytes limit what all listeners together are sent after one reading; default
+	// 1000 and 8 MiB. A listener's first frame does not count.
 	Frames, Bytes int
 }
 
@@ -29,7 +29,7 @@ func (l *Limits) withDefaults() Limits {
 }
 
 // restPerRead is the minimum pause after a reading, as a multiple of the reading's
-// time, so that even many pools use only a tenth of one connection.
+// duration. So even many pools use only a tenth of one connection.
 const restPerRead = 9
 
 // Read returns the pools, at most PoolsMax of them.
@@ -45,16 +45,16 @@ type Feed struct {
 
 	mu        sync.Mutex // guards the fields below
 	listeners []*listener
-	// turn is the listener that is woken next.
+	// turn is the index of the listener that was woken last in rotation.
 	turn    int
 	reading bool
 }
 
-// listener is one caller of Watch. wake has a token when there is a frame for it.
+// listener is one caller of Watch. wake contains a token while a frame waits for it.
 type listener struct {
 	wake chan struct{}
 	at   int // index in listeners
-	// served means that the listener has had a frame.
+	// served means that the listener has been sent a frame.
 	served bool
 }
 
@@ -101,7 +101,7 @@ func (f *Feed) join() *listener {
 	case f.isClosed():
 	case !f.reading:
 		f.reading = true
-		f.frame.Store(nil) // its time is long past
+		f.frame.Store(nil) // it is outdated
 		f.ended.Go(f.run)
 	case f.frame.Load() != nil:
 		l.notify()
@@ -109,7 +109,7 @@ func (f *Feed) join() *listener {
 	return l
 }
 
-// leave drops a listener; the last one takes its place.
+// leave removes a listener, and moves the last one to its index.
 func (f *Feed) leave(l *listener) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,7 +171,7 @@ func (f *Feed) isWanted() bool {
 	return f.reading
 }
 
-// next reads the pools and makes a frame of them.
+// next reads the pools and encodes them as a frame.
 func (f *Feed) next(ctx context.Context, past *past) []byte {
 	ctx, cancel := context.WithTimeout(ctx, f.limits.ReadMax)
 	defer cancel()
@@ -184,8 +184,8 @@ func (f *Feed) next(ctx context.Context, past *past) []byte {
 	return encode(pools, past, now)
 }
 
-// wake wakes the listeners whose turn it is for a frame of the given length, and all
-// listeners that have had no frame yet.
+// wake wakes as many listeners, in rotation, as the limits allow for a frame of this
+// length. It also wakes all listeners that have had no frame yet.
 func (f *Feed) wake(bytes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

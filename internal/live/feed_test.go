@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// some returns the pools of these tests.
+// some returns a pool for these tests.
 func some() []draw.Overview {
 	return []draw.Overview{{
 		Pool:       draw.Pool{ID: "spring", Name: "Spring", State: draw.StateOpen, Version: 7, Prizes: []draw.Prize{{ID: "gold", Name: "Gold", Stocked: 10, Issued: 4}}},
@@ -23,7 +23,7 @@ func some() []draw.Overview {
 	}}
 }
 
-// source counts how often it is read, and whether twice at once.
+// source counts its reads, and detects two at the same time.
 type source struct {
 	reads, under atomic.Int64
 	twice        atomic.Bool
@@ -38,7 +38,7 @@ func (s *source) read(context.Context) ([]draw.Overview, error) {
 	return some(), nil
 }
 
-// watchers starts n listeners that watch until end is called, and counts their frames.
+// watchers starts n listeners, which watch until end is called, and counts their frames.
 func watchers(t *testing.T, f *Feed, n int) (frames []atomic.Int64, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -62,7 +62,7 @@ func total(frames []atomic.Int64) (sum int64) {
 	return sum
 }
 
-// each reports whether all have had a frame.
+// each reports whether every listener has had a frame.
 func each(frames []atomic.Int64) bool {
 	for i := range frames {
 		if frames[i].Load() == 0 {
@@ -72,8 +72,8 @@ func each(frames []atomic.Int64) bool {
 	return true
 }
 
-// TestOneReaderFeedsAll: ten thousand listeners cost as many readings as one, and none
-// when they have left.
+// TestOneReaderFeedsAll: ten thousand listeners cause as many readings as one. When all
+// have left, there are no more readings.
 func TestOneReaderFeedsAll(t *testing.T) {
 	const many = 10_000
 	s := &source{}
@@ -82,7 +82,7 @@ func TestOneReaderFeedsAll(t *testing.T) {
 	require.Eventually(t, func() bool { return each(frames) }, 30*time.Second, 10*time.Millisecond, "each gets a first frame")
 	reads, sent := s.reads.Load(), total(frames)
 	require.Eventually(t, func() bool { return s.reads.Load() >= reads+20 }, 30*time.Second, time.Millisecond)
-	// Twice: a reading may have been counted before its frames are taken.
+	// The factor 2: a reading may have been counted before its frames are taken.
 	require.LessOrEqual(t, total(frames)-sent, 2*100*(s.reads.Load()-reads+1), "beyond the first, listeners get frames in turn")
 	end()
 	require.False(t, s.twice.Load())
@@ -105,8 +105,8 @@ func TestListenerThatFailsEnds(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestASlowListenerHoldsNobody: a slow listener misses frames, and gets the newest when
-// it is ready. The other listeners get all frames.
+// TestASlowListenerHoldsNobody: a slow listener misses frames, and gets the newest one
+// when it is ready. The other listeners get all frames.
 func TestASlowListenerHoldsNobody(t *testing.T) {
 	var reads atomic.Int64
 	f := New(func(context.Context) ([]draw.Overview, error) {
@@ -164,14 +164,14 @@ func TestCloseEndsAll(t *testing.T) {
 	require.NoError(t, f.Watch(t.Context(), nil), "closed")
 }
 
-// TestFailuresAreShown: a frame states why there are no pools, and the next reading
-// follows nevertheless.
+// TestFailuresAreShown: a frame states why there are no pools, and the next reading takes
+// place nevertheless.
 func TestFailuresAreShown(t *testing.T) {
 	fails, taken := true, make(chan struct{}, 2)
 	taken <- struct{}{}
 	f := New(func(ctx context.Context) ([]draw.Overview, error) {
 		select {
-		case <-taken: // otherwise a slow listener would miss the frame before
+		case <-taken: // otherwise a slow listener would miss the previous frame
 		case <-ctx.Done():
 		}
 		defer func() { fails = !fails }()

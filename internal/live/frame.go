@@ -12,10 +12,10 @@ import (
 const (
 	// PoolsMax is the maximum number of pools in a frame.
 	PoolsMax = 100
-	// PrizesMax is the maximum number of prizes that a pool is shown with.
+	// PrizesMax is the maximum number of prizes of a pool in a frame.
 	PrizesMax = 50
-	// frameMax is the maximum length of a frame with prizes, in bytes. A longer one is
-	// sent without them.
+	// frameMax is the maximum length of a frame with prizes, in bytes. A longer frame is
+	// sent without its prizes.
 	frameMax = 256 << 10
 )
 
@@ -43,7 +43,7 @@ type (
 		Awards    int64 `json:"awards"`
 		// Rate is the number of awards per second.
 		Rate float64 `json:"rate"`
-		// EndsAt is null if nothing is drawn.
+		// EndsAt is null if no units are drawn.
 		EndsAt *string `json:"ends_at"`
 		// Currency is "" for none.
 		Currency string `json:"currency"`
@@ -62,8 +62,8 @@ type (
 		Left  string  `json:"left"`
 		// ResetsAt is null for never.
 		ResetsAt *string `json:"resets_at"`
-		// EndsAt is when the budget is used up at the present pace, null if it is not
-		// in this period.
+		// EndsAt is when the budget is used up at the present pace. It is null if that is not
+		// within the budget's period.
 		EndsAt *string `json:"ends_at"`
 	}
 	nothingJSON struct {
@@ -86,12 +86,12 @@ type (
 		Stocked   *int64 `json:"stocked"`
 		Issued    int64  `json:"issued"`
 		Remaining *int64 `json:"remaining"`
-		// Given is the value of the issued units.
+		// Given is the total value of the issued units.
 		Given string `json:"given"`
 	}
 )
 
-// encode makes the frame of a reading.
+// encode makes a frame of the pools that were read.
 func encode(pools []draw.Overview, past *past, now time.Time) []byte {
 	f := frameJSON{At: format(now), Pools: make([]poolJSON, len(pools))}
 	for i := range pools {

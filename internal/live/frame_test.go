@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// at is when these tests begin.
+// at is the time at which these tests begin.
 var at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // TestFrameEstimatesRateAndEndOfStock: the rate is awards per second over ten seconds.
@@ -28,7 +28,7 @@ func TestFrameEstimatesRateAndEndOfStock(t *testing.T) {
 	require.Zero(t, first.Rate)
 	require.Nil(t, first.EndsAt, "one reading knows no rate")
 	for second := 1; second <= 400; second++ {
-		o.Issued, o.Awards = o.Issued+2, o.Awards+8 // three in four are endless blanks
+		o.Issued, o.Awards = o.Issued+2, o.Awards+8 // three in four awards are endless blanks
 		show(second)
 	}
 	for second := 401; second <= 410; second++ {
@@ -43,7 +43,7 @@ func TestFrameEstimatesRateAndEndOfStock(t *testing.T) {
 	require.InDelta(t, float64(o.Remaining())/rate, end.Sub(at.Add(411*time.Second)).Seconds(), 60)
 	require.LessOrEqual(t, len(p.readings), 302, "what is past is dropped")
 
-	o.Awards += 199 - 40 // awards since a unit was issued
+	o.Awards += 199 - 40 // awards since the last unit was issued
 	require.NotNil(t, show(412).EndsAt)
 	o.Awards++
 	require.Nil(t, show(413).EndsAt, "nothing is won any more, and what was says nothing")
