@@ -11,7 +11,7 @@ import (
 
 // batch publishes the next entries. It compares the last published entry with its row.
 func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
-	before, err := p.others(ctx, of) // before the rows, which then contain all that it covers
+	before, err := p.others(ctx, of) // before the rows, which then contain all entries that these checkpoints cover
 	if err != nil {
 		return false, err
 	}
@@ -24,7 +24,7 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	if err := p.same(from, &tail); err != nil {
 		return false, p.fork(ctx, of, err)
 	}
-	others, err := p.others(ctx, of) // another signer holds the pool: it has signed checkpoints below the last row by now
+	others, err := p.others(ctx, of) // another signer locks the pool, so its checkpoints up to the last row read are visible now
 	if err != nil {
 		return false, err
 	}
@@ -60,8 +60,7 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	return tail.Ended, err
 }
 
-// agrees compares the tree, as far as it has grown, with a checkpoint of another
-// signer.
+// agrees compares the tree, as far as it has grown, with a checkpoint of another signer.
 func (p *pool) agrees(c *signed) error {
 	if p.tiles.grown.Root() != c.Root {
 		return errOtherRoot(c.Size)
@@ -73,7 +72,7 @@ func errOtherRoot(version int64) error {
 	return &difference{version, "ends a log that was signed with another root"}
 }
 
-// others returns the checkpoints of other signers that follow the published ones.
+// others returns the checkpoints by other signers that follow the published ones.
 func (p *pool) others(ctx context.Context, of *Pool) (all []*signed, err error) {
 	found, err := of.Signed(ctx, p.size())
 	for _, note := range found {
@@ -86,8 +85,8 @@ func (p *pool) others(ctx context.Context, of *Pool) (all []*signed, err error) 
 	return all, err
 }
 
-// publish publishes the log up to the last of lines, which follow the published lines.
-// note is a checkpoint of that log, if one exists.
+// publish publishes the log up to the end of lines, which are the lines after the
+// published ones. note is a checkpoint of that log, if one exists.
 func (p *pool) publish(ctx context.Context, of *Pool, lines [][]byte, note []byte) error {
 	size, root := p.tiles.size, p.tiles.grown.Root()
 	if err := p.tiles.save(size); err != nil {
@@ -123,7 +122,7 @@ func (p *pool) publish(ctx context.Context, of *Pool, lines [][]byte, note []byt
 	return nil
 }
 
-// keep stores a checkpoint in the database, if that can be written to.
+// keep stores a checkpoint in the database, if the database is writable.
 func (p *pool) keep(ctx context.Context, of *Pool, size int64, note []byte) error {
 	if !p.writable {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// attend reads from the notes the last size that each witness has cosigned. The lines of
-// witnesses were verified before they were written.
+// attend reads from the stored checkpoints which size each witness has cosigned last. The
+// witnesses' lines were verified before they were written.
 func (p *pool) attend() error {
 	for _, w := range p.options.Witnesses {
 		a := &attendance{Witness: w}
@@ -29,7 +29,7 @@ func (p *pool) attend() error {
 	return nil
 }
 
-// lacking reports whether a checkpoint lacks a cosignature that can be requested now.
+// lacking reports whether a cosignature is missing that can be requested now.
 func (p *pool) lacking() bool {
 	for _, a := range p.witnesses {
 		if a.lacks > 0 && !a.rests() {
@@ -39,13 +39,13 @@ func (p *pool) lacking() bool {
 	return false
 }
 
-// backlogMax is the maximum number of checkpoints without a cosignature that are held
-// at once.
+// backlogMax is the maximum number of checkpoints without a cosignature that are in
+// memory at the same time.
 const backlogMax = 500
 
-// makeUp requests missing cosignatures from witnesses that were unavailable. It
-// requests them in the order of the sizes, because a witness never cosigns a smaller
-// size later.
+// makeUp requests missing cosignatures from witnesses that were unavailable. It sends the
+// checkpoints in the order of their sizes, because a witness never cosigns a size smaller
+// than its last one.
 func (p *pool) makeUp(outer context.Context, on Source) error {
 	ctx, cancel := context.WithTimeout(outer, p.options.patience)
 	defer cancel()
@@ -93,7 +93,7 @@ func (p *pool) makeUp(outer context.Context, on Source) error {
 	return p.keepGained(outer, on, gained)
 }
 
-// keepGained stores the checkpoints with the signatures that they gained.
+// keepGained updates the stored checkpoints that gained cosignatures.
 func (p *pool) keepGained(ctx context.Context, on Source, gained map[int64]string) error {
 	return p.notes.each(func(note []byte) bool {
 		if gained[sizeOf(note)] != "" {
@@ -103,7 +103,7 @@ func (p *pool) keepGained(ctx context.Context, on Source, gained map[int64]strin
 	})
 }
 
-// keepCosigned stores a checkpoint again if it is stored without cosignatures, so that
+// keepCosigned adds the cosignatures of a checkpoint to the one in the database, so that
 // the folder is not the only place that has them.
 func (p *pool) keepCosigned(ctx context.Context, on Source, size int64, note []byte) {
 	if !p.writable {
@@ -114,8 +114,8 @@ func (p *pool) keepCosigned(ctx context.Context, on Source, size int64, note []b
 	}
 }
 
-// cosignature returns the line of a witness for a checkpoint, "" if the checkpoint has
-// one or cannot get one.
+// cosignature returns the line of a witness for a checkpoint. It returns "" if the
+// checkpoint has that line, or can never get it.
 func (p *pool) cosignature(ctx context.Context, a *attendance, note []byte) (string, error) {
 	c, err := p.notes.parse(note)
 	if err != nil {
@@ -136,8 +136,8 @@ func (p *pool) cosignature(ctx context.Context, a *attendance, note []byte) (str
 	return line, err
 }
 
-// witness requests cosignatures of the new checkpoint from all witnesses that have
-// cosigned the previous one, and returns it with their lines.
+// witness requests cosignatures of the new checkpoint from all witnesses that lack no
+// earlier checkpoint. It returns the checkpoint with their lines.
 func (p *pool) witness(ctx context.Context, note []byte) []byte {
 	ctx, cancel := context.WithTimeout(ctx, p.options.patience)
 	defer cancel()

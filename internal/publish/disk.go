@@ -15,14 +15,14 @@ import (
 )
 
 // disk is the folder of one pool. Everybody may read the files that it writes. No link
-// leads out of the publisher's folder: otherwise the owner of a web server's folder
-// could direct a publisher to files of others.
+// leads out of the publisher's folder. Otherwise the owner of a web server's folder could
+// direct a publisher to files of others.
 type disk struct {
 	root *os.Root // the publisher's folder
-	dir  string   // the pool's folder, in it
-	// names are the folders whose entries are not on the disk yet. fresh are the files
-	// whose content is not on the disk yet. stale are the files to remove once all of
-	// these are.
+	dir  string   // the pool's folder, within root
+	// names are the folders whose entries are not on the disk yet. fresh are the files whose
+	// content is not on the disk yet. stale are the files to remove after all of that is on
+	// the disk.
 	names        map[string]bool
 	fresh, stale []string
 	// step, in tests, is called before and after each change of a file.
@@ -34,7 +34,7 @@ func newDisk(root *os.Root, dir string, step func()) (*disk, error) {
 	return d, d.folder(dir)
 }
 
-// openRoot opens the publisher's folder. It creates the folder, and those above it.
+// openRoot opens the publisher's folder. It creates the folder and its parents.
 func openRoot(path string) (*os.Root, error) {
 	if err := makeFolder(path); err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (d *disk) folder(path string) error {
 	return errors.Join(f.Chmod(0o755), f.Close()) // whatever the umask is
 }
 
-// write writes a file that nothing refers to yet. After settle, the file is on the disk;
-// settle waits for many files at once.
+// write writes a file that nothing refers to yet. The file is on the disk only after
+// settle, which waits for many files at once.
 func (d *disk) write(name string, content []byte) error {
 	if err := d.put(name, whole(content), func(*os.File) error { return nil }); err != nil {
 		return err
@@ -96,11 +96,11 @@ func (d *disk) write(name string, content []byte) error {
 	return nil
 }
 
-// replace writes a file by a rename, so that no reader sees half of it. After settle, its
-// name is on the disk.
+// replace writes a file and renames it, so that no reader sees a half-written file. The
+// new name is on the disk only after settle.
 func (d *disk) replace(name string, content []byte) error { return d.replaceBy(name, whole(content)) }
 
-// replaceBy is replace with the output of write.
+// replaceBy is replace with a function that writes the content.
 func (d *disk) replaceBy(name string, write func(io.Writer) error) error {
 	return d.put(name, write, (*os.File).Sync)
 }
@@ -113,7 +113,7 @@ func whole(content []byte) func(io.Writer) error {
 	}
 }
 
-// put creates a file with the output of write, and renames it after end has succeeded.
+// put creates a file, calls write and then end, and renames the file if both succeed.
 func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) error) error {
 	path := d.path(name)
 	if err := d.folder(filepath.Dir(path)); err != nil {
@@ -133,7 +133,7 @@ func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) 
 	return d.root.Rename(path+".new", path)
 }
 
-// createNew creates a file, removes an existing one first, and follows no link.
+// createNew creates a file without following a link. It first removes an existing file.
 func (d *disk) createNew(path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	f, err := d.root.OpenFile(path, flags, 0o644)
@@ -204,8 +204,8 @@ func (d *disk) cut(name string, length int64) error {
 	return errors.Join(f.Truncate(length), f.Sync(), f.Close())
 }
 
-// syncsMax is how many files are synced at once. A file system flushes concurrent syncs
-// with one write of its journal. Sequential syncs need one write each.
+// syncsMax is the maximum number of files that are synced at once. A file system flushes
+// concurrent syncs with one write of its journal; sequential syncs need one write each.
 const syncsMax = 64
 
 // settle returns when all files and names are on the disk.
@@ -218,7 +218,7 @@ func (d *disk) settle() error {
 				if err := d.flush(path); !d.names[path] || !errors.Is(err, fs.ErrNotExist) {
 					return err
 				}
-				return nil // a folder that was removed has no entries to sync
+				return nil // a removed folder has no entries to sync
 			})
 		}
 		if err := all.Wait(); err != nil {
@@ -237,9 +237,9 @@ func (d *disk) settle() error {
 	return nil
 }
 
-// giveUp drops files that were written and not settled: the next pass writes them
-// again, or writes other content. Files to be removed stay, because their replacement
-// may not exist.
+// giveUp drops files that were written and not settled. The next pass writes them again,
+// or with other content. Files to be removed stay, because their replacement may not
+// exist.
 func (d *disk) giveUp() {
 	d.fresh, d.stale = d.fresh[:0], d.stale[:0]
 }

@@ -26,9 +26,9 @@ func diskOf(tb testing.TB, dir string, step func()) *disk {
 	return d
 }
 
-// TestPlantedLinks: a link that the owner of the folder planted is not followed,
-// neither for a file that is replaced nor for a file that grows. The broken double
-// opens a link without a check, and overwrites its target.
+// TestPlantedLinks: if the folder's owner plants a link, the publisher does not follow it
+// when it replaces or extends a file. The broken double opens the link without a check,
+// and overwrites its target.
 func TestPlantedLinks(t *testing.T) {
 	t.Parallel()
 	precious := filepath.Join(t.TempDir(), "precious")
@@ -74,7 +74,7 @@ func TestPlantedLinks(t *testing.T) {
 	require.Empty(t, b, "the double")
 }
 
-// elsewhere is a folder outside that of a publisher, with one file.
+// elsewhere is a folder with one file, outside the publisher's folder.
 type elsewhere struct {
 	t    *testing.T
 	path string
@@ -106,11 +106,11 @@ func (e elsewhere) isUntouched() bool {
 }
 
 // TestPlantedFolderLinks: a link in the place of a folder is not followed out of the
-// publisher's folder, whether it existed before, leads to nothing yet, or is put there
-// between two steps. TestPlantedTopLinks has the broken double, which uses plain paths.
+// publisher's folder. The link exists before, has no target, or appears between two
+// steps. TestPlantedTopLinks has the broken double, which uses plain paths.
 func TestPlantedFolderLinks(t *testing.T) {
 	t.Parallel()
-	// Each act needs the folder tile, which is planted.
+	// Each act needs the folder tile, which the test replaces by a link.
 	acts := map[string]func(*disk) error{
 		"write":   func(d *disk) error { return d.write("tile/0/001", []byte("tile")) },
 		"deep":    func(d *disk) error { return d.write("tile/1/x001/000", []byte("tile")) },
@@ -190,7 +190,6 @@ func TestPlantedTopLinks(t *testing.T) {
 	require.False(t, out.isUntouched(), "the double: a lock that makes its file")
 }
 
-// TestPublisherReadsRegularFilesOnly: a publisher reads regular files only.
 func TestPublisherReadsRegularFilesOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

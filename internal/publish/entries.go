@@ -14,25 +14,26 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// logName is the file of the log's lines.
+// logName is the file with the log's lines.
 const logName = "log.jsonl"
 
 // entries are the lines of a log, in one file and in bundles of 256 lines
 // (c2sp.org/tlog-tiles).
 type entries struct {
 	disk *disk
-	// isOpen means that the lines are published; size is how many of them are.
+	// isOpen means that the file was opened, because the lines are public. size is their
+	// number.
 	isOpen bool
 	size   int64
 	// block holds the lines after the last complete bundle.
 	block [][]byte
 }
 
-// exist reports whether lines were already published.
+// exist reports whether the log's file exists.
 func (e *entries) exist() bool { return e.disk.has(logName) }
 
 // open counts the lines of the file. It removes an incomplete line, and all lines after
-// the first most.
+// version most.
 func (e *entries) open(most int64) error {
 	e.isOpen, e.size, e.block = true, 0, nil
 	f, err := e.disk.open(logName)
@@ -67,8 +68,9 @@ func (e *entries) open(most int64) error {
 	return e.disk.cut(logName, length)
 }
 
-// tailOf reads the end of the log. It begins with the first line of the bundle that
-// contains the last of the first most lines. at is where that line begins.
+// tailOf reads the end of the log: at least the bundle of version most, or of the last
+// version if that is smaller. The tail begins at the offset at, with the first line of a
+// bundle.
 func tailOf(f *os.File, most int64) (tail []byte, at int64, err error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -95,8 +97,8 @@ func tailOf(f *os.File, most int64) (tail []byte, at int64, err error) {
 	}
 }
 
-// versionOf returns the version with which a line begins, 0 for none; whole means that
-// the line is complete.
+// versionOf returns the version with which a line begins, 0 if it begins with none. whole
+// reports whether the line is complete.
 func versionOf(line []byte) (v int64, whole bool) {
 	rest, is := bytes.CutPrefix(line, []byte(`{"v":`))
 	digits, _, found := bytes.Cut(rest, []byte(","))
@@ -107,10 +109,10 @@ func versionOf(line []byte) (v int64, whole bool) {
 	return v, err == nil && bytes.HasSuffix(line, []byte("\n"))
 }
 
-// add appends lines, which follow the existing ones. Complete bundles are written before
-// the log, so that the length of the log shows the progress of both. A line shares memory
-// with many others. The lines of the block are copied, because they are kept until the
-// block is complete.
+// add appends lines after the existing ones. Complete bundles are written before the log,
+// so that the length of the log shows the progress of both. A line shares memory with
+// many others, so add copies the lines of the block, which stay in memory until the block
+// is complete.
 func (e *entries) add(lines [][]byte) error {
 	for _, line := range lines {
 		e.size++
@@ -131,8 +133,8 @@ func (e *entries) add(lines [][]byte) error {
 	return e.disk.extend(logName, bytes.Join(lines, nil))
 }
 
-// bundle writes the bundle of the last lines. A bundle with a line that is too long for
-// the format is left out: log.jsonl has the line.
+// bundle writes the bundle of the last lines. It leaves out a bundle with a line that is
+// too long for the format; log.jsonl has that line.
 func (e *entries) bundle() error {
 	if len(e.block) == 0 {
 		return nil

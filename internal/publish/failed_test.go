@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFailedPassTakesNothingAway: a pass that could not write a file removes no
-// published data, and does not prevent a later pass, whatever happened to the files
-// that it wrote.
+// TestFailedPassTakesNothingAway: a pass that could not write a file removes no published
+// data. Later passes succeed, whatever happened to the files that the failed pass wrote.
 func TestFailedPassTakesNothingAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	at := func(name string) string { return filepath.Join(dir, "spring", "tile", filepath.FromSlash(name)) }
@@ -38,8 +37,8 @@ func TestFailedPassTakesNothingAway(t *testing.T) {
 	require.EqualValues(t, 256, r.checkpoints(t, dir)[1].Size)
 }
 
-// TestFailedReveal: the lines of a closed pool that could not be published are
-// published by the next pass.
+// TestFailedReveal: if the lines of a closed pool could not be published, the next pass
+// publishes them.
 func TestFailedReveal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	at := func(name string) string { return filepath.Join(dir, "spring", filepath.FromSlash(name)) }

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// difference is an entry whose row differs from the signed entry.
+// difference is an error: an entry's row differs from the signed entry.
 type difference struct {
 	version int64
 	what    string
@@ -19,7 +19,7 @@ type difference struct {
 // Error implements error.
 func (d *difference) Error() string { return fmt.Sprintf("version %d %s", d.version, d.what) }
 
-// same compares lines, starting at from, with the published lines.
+// same compares rows, starting at the version from, with the published entries.
 func (p *pool) same(from int64, tail *proof.Tail) error {
 	to := min(p.size(), from+int64(len(tail.Lines))-1)
 	var hashes []tlog.Hash
@@ -45,7 +45,7 @@ func (p *pool) same(from int64, tail *proof.Tail) error {
 		next++
 	}
 	if next <= p.size() && tail.Ended {
-		if !tail.Writable { // a standby may get it later
+		if !tail.Writable { // the standby may get the row later
 			return fmt.Errorf("the rows end before version %d, which was signed: the standby is behind", next)
 		}
 		return &difference{next, "is missing, and was signed"}
@@ -53,8 +53,8 @@ func (p *pool) same(from int64, tail *proof.Tail) error {
 	return nil
 }
 
-// compare compares a batch of published entries, starting at from, with their rows, and
-// returns the last one that it compared.
+// compare compares a batch of published entries, starting at the version from, with their
+// rows. It returns the last version that it compared.
 func (p *pool) compare(ctx context.Context, of *Pool, from int64, limit int, each func([]proof.Numbered) error) (int64, error) {
 	tail, err := of.Lines(ctx, from, limit)
 	if err == nil {
@@ -81,7 +81,7 @@ func (p *pool) compareAll(ctx context.Context, of *Pool) error {
 	return nil
 }
 
-// fill publishes the lines of published entries that are not published yet.
+// fill publishes the lines of entries that are published without their lines.
 func (p *pool) fill(ctx context.Context, of *Pool) error {
 	for p.entries.size < p.size() {
 		_, err := p.compare(ctx, of, p.entries.size+1, batchMax, func(found []proof.Numbered) error {
@@ -104,7 +104,7 @@ func (p *pool) fill(ctx context.Context, of *Pool) error {
 // recheckMax is the maximum number of entries that are compared again in one pass.
 const recheckMax = 2000
 
-// recheck compares a part of the published entries with their rows again, so that an
+// recheck compares a part of the published entries with their rows again. In this way an
 // edited row is found after some time.
 func (p *pool) recheck(ctx context.Context, of *Pool) error {
 	if p.size() == 0 {
@@ -121,8 +121,8 @@ func (p *pool) recheck(ctx context.Context, of *Pool) error {
 	return nil
 }
 
-// fork returns err, and if it is a difference stops the pool: nothing more is signed
-// for it. It finds the first entry that differs.
+// fork returns err. If err is a difference, fork finds the first entry that differs, and
+// stops the pool: nothing more is signed for it.
 func (p *pool) fork(ctx context.Context, of *Pool, err error) error {
 	found, is := errors.AsType[*difference](err)
 	if !is {
@@ -137,11 +137,10 @@ func (p *pool) fork(ctx context.Context, of *Pool, err error) error {
 	return errors.Join(p.forked, p.disk.replace(forkName, []byte(found.Error()+"\n")), p.disk.settle())
 }
 
-// wasForked reports whether a fork was found in the folder.
+// wasForked reports whether the folder is marked as forked.
 func (p *pool) wasForked() bool { return p.disk.has(forkName) }
 
-// mend compares everything if a fork was found, or if that is requested. If a fork has
-// been repaired, it removes the record of it.
+// mend compares everything, and removes the mark of a fork that has been repaired.
 func (p *pool) mend(ctx context.Context, of *Pool) error {
 	if err := p.compareAll(ctx, of); err != nil {
 		return p.fork(ctx, of, err)

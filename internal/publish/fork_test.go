@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// forkable returns a publisher of 700 entries, with a checkpoint of 300.
+// forkable returns a publisher that has published checkpoints of 300 and of 700 entries.
 func forkable(t *testing.T) (*Publisher, *rows, *int) {
 	dir := filepath.Join(t.TempDir(), "public")
 	r, forks := newRows(dir+".kept"), new(int)
@@ -21,8 +21,8 @@ func forkable(t *testing.T) (*Publisher, *rows, *int) {
 }
 
 // TestForks: if the rows differ from the signed log, nothing more is signed. This
-// publisher and the next one name the first version that differs. Repaired rows are
-// published again.
+// publisher and the next one name the first version that differs. Once the rows are
+// repaired, publishing continues.
 func TestForks(t *testing.T) {
 	t.Parallel()
 	for name, fork := range map[string]struct {
@@ -59,8 +59,8 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestEditedRows: an edited row that is followed by other rows is found by a repeated
-// comparison, in a normal pass or in a pass that compares everything.
+// TestEditedRows: a repeated comparison finds an edited row that is followed by other
+// rows, in a normal pass or in a pass that compares everything.
 func TestEditedRows(t *testing.T) {
 	t.Parallel()
 	p, r, _ := forkable(t)
@@ -71,8 +71,8 @@ func TestEditedRows(t *testing.T) {
 	require.ErrorContains(t, q.Pass(t.Context(), s, true), "version 699 is not the one that was signed")
 }
 
-// TestLaggingStandbyIsNoFork: rows that a standby lacks do not count as a fork, and the
-// rows that it has are published without a write to its database.
+// TestLaggingStandbyIsNoFork: rows that a standby lacks do not count as a fork. The rows
+// that it has are published without a write to its database.
 func TestLaggingStandbyIsNoFork(t *testing.T) {
 	t.Parallel()
 	p, r, forks := forkable(t)
@@ -117,8 +117,8 @@ func TestCheckpointsOfOthersAreCompared(t *testing.T) {
 	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 730 ends a log that was signed with another root")
 }
 
-// TestCheckpointsKeepTheirInterval: checkpoints keep their interval, except for
-// changes.
+// TestCheckpointsKeepTheirInterval: two checkpoints have the interval Every between them,
+// unless the pool has changed.
 func TestCheckpointsKeepTheirInterval(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "public")

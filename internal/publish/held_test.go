@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// roomy is a database whose lines share large parts of memory, as the store's do.
+// roomy is a database whose lines share large blocks of memory, like lines of the store.
 type roomy struct{ *rows }
 
 func (r roomy) Pool(ctx context.Context, id string) (*Pool, error) {

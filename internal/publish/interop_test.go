@@ -33,14 +33,14 @@ func (o outside) ReadTiles(tiles []tlog.Tile) (data [][]byte, err error) {
 	return data, nil
 }
 
-// TestInterop: other programs' libraries read the tiles, the bundles, the
-// checkpoint and its cosignature.
+// TestInterop: libraries of other programs read the tiles, the bundles, the checkpoint
+// and its cosignature.
 func TestInterop(t *testing.T) {
 	t.Parallel()
 	w := witnesstest.Start(t, newRows("").key)
 	p, r, dir := witnessed(t, w.URL, w.Key)
 	p.options.Live = true
-	const size = 66_000 // of three levels
+	const size = 66_000 // a tree with three levels of tiles
 	for _, version := range []int64{5, 256, 700, size} {
 		r.pass(t, p, version)
 	}
@@ -83,8 +83,8 @@ func TestInterop(t *testing.T) {
 	require.EqualValues(t, size, strings.Count(string(all), "\n"))
 }
 
-// TestPages: the memory of a publisher grows with its pages and not with the log, even
-// while it catches up.
+// TestPages: the memory of a publisher depends on the size of a page, not of the log,
+// even while it catches up.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "public")

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// killAt, in the environment, makes the test's binary a publisher that kills itself by
-// SIGKILL at this step of its files.
+// killAt is an environment variable. With it, the test's binary is a publisher that kills
+// itself by SIGKILL at this step of its writes.
 const killAt = "DRAWSVC_TEST_KILL_AT"
 
 func TestMain(m *testing.M) {
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stages are the heads that the pool has in the passes of the killed publisher: a pool
-// that is open, then one whose bundles become full, then one that is revealed.
+// stages are the heads of the pool in the passes of the killed publisher: an open pool,
+// then a pool whose bundles become complete, then a revealed pool.
 func stages() []Head {
 	return []Head{
 		{PoolID: "spring", Version: 3, Mark: 3}, {PoolID: "spring", Version: 255, Mark: 255},
@@ -35,7 +35,7 @@ func stages() []Head {
 	}
 }
 
-// beKilled publishes in the folder of the environment until it is killed.
+// beKilled publishes in the folder that the environment names until it is killed.
 func beKilled(at int) {
 	dir, live := os.Getenv("TEST_DIR"), os.Getenv("TEST_LIVE") != ""
 	r := newRows(dir + ".kept")
@@ -71,11 +71,10 @@ func killed(t *testing.T, dir string, live bool, at int) bool {
 	return true
 }
 
-// TestKilledAnywhere: a publisher that is killed at any step of writing its files leaves
-// a folder from which the next publisher continues to the same tree. No checkpoint is
-// ever smaller than an earlier one or contradicts it, and each was in the database first.
-// Lines that were written but not signed may differ later, because their rows may be
-// lost.
+// TestKilledAnywhere: a publisher is killed at any step of writing its files. The next
+// publisher continues from its folder to the same tree. No checkpoint is smaller than an
+// earlier one or contradicts it, and each was in the database first. Lines that were
+// written but not signed may differ later, because their rows may be lost.
 func TestKilledAnywhere(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -88,7 +87,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// killedAndWell reports whether there is a step with the number at.
+// killedAndWell checks the folder after a kill at a step, and reports whether the
+// publisher has that step.
 func killedAndWell(t *testing.T, live bool, at int) bool {
 	dir := filepath.Join(t.TempDir(), "public")
 	was := killed(t, dir, live, at)
@@ -132,8 +132,8 @@ func killedAndWell(t *testing.T, live bool, at int) bool {
 	return was
 }
 
-// cutTorn returns a folder without its last checkpoint if the kill happened while that
-// checkpoint was written: a reader without --live may wait for it.
+// cutTorn returns a copy of a folder's checkpoints without an incomplete one. If the kill
+// happened while that was written, a reader without --live may wait for it.
 func cutTorn(t *testing.T, dir string) string {
 	own := t.TempDir()
 	b, err := os.ReadFile(filepath.Join(dir, "spring", allName))

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// The files of signed checkpoints: the last, and all.
+// The files of signed checkpoints: the last one, and all of them.
 const (
 	latestName = "checkpoint"
 	allName    = "checkpoints"
@@ -25,7 +25,7 @@ type notes struct {
 	key    note.Verifier
 }
 
-// signed is a checkpoint as it is in a file.
+// signed is a checkpoint as a file contains it.
 type signed struct {
 	proof.Checkpoint
 	text string
@@ -78,7 +78,7 @@ func (n *notes) recover() (*signed, error) {
 			}
 			return last, err
 		}
-		length = max(0, begin-1) // the empty line between two
+		length = max(0, begin-1) // the empty line between two notes
 	}
 	if at > 0 {
 		return nil, errors.New(n.disk.fullPath(allName) + " is damaged: its end holds no checkpoint")
@@ -98,7 +98,7 @@ func (n *notes) lastBegin(b []byte) int {
 	return -1
 }
 
-// add appends a checkpoint, and makes it the latest.
+// add appends a checkpoint, and makes it the latest one.
 func (n *notes) add(note []byte, isFirst bool) error {
 	b := note
 	if !isFirst {
@@ -110,7 +110,8 @@ func (n *notes) add(note []byte, isFirst bool) error {
 	return n.settleLatest(note)
 }
 
-// settleLatest makes the last of all checkpoints, which is on the disk, the latest.
+// settleLatest waits until all checkpoints are on the disk, and then makes the last one
+// the latest.
 func (n *notes) settleLatest(note []byte) error {
 	if err := n.disk.settle(); err != nil {
 		return err
@@ -146,8 +147,8 @@ func (n *notes) each(fn func(note []byte) (more bool)) error {
 	return nil
 }
 
-// amend writes all checkpoints again: lines are the signatures that some of them
-// gained, by their sizes.
+// amend writes all checkpoints again, with new signatures. lines are these signatures, by
+// the sizes of the checkpoints.
 func (n *notes) amend(lines map[int64]string) error {
 	var last []byte
 	err := n.disk.replaceBy(allName, func(w io.Writer) error {

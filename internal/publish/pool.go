@@ -30,8 +30,8 @@ type Source interface {
 
 // Pool is a committed pool.
 type Pool struct {
-	// Origin is HOST/POOL. Commitment is the signed note, Key the verifier key's line,
-	// Sign signs with that key.
+	// Origin is HOST/POOL. Commitment is the signed note, Key the verifier key's line. Sign
+	// signs with that key.
 	Origin          string
 	Commitment, Key []byte
 	Sign            func(text string) ([]byte, error)
@@ -39,7 +39,7 @@ type Pool struct {
 }
 
 // Head is the state of a pool. Mark distinguishes its version from the same version of
-// another history. Revision is the version of the last change, Reveal the seed's line,
+// another history. Revision is the version of the last change. Reveal is the seed's line,
 // empty before the reveal.
 type Head struct {
 	PoolID                  string
@@ -50,7 +50,7 @@ type Head struct {
 // ErrForked means that the rows differ from the signed log.
 var ErrForked = errors.New("publish: the rows of a pool are not those that were signed")
 
-// batchMax is how many entries are read, and signed, at once.
+// batchMax is the maximum number of entries that are read and signed at once.
 const batchMax = 1 << 16
 
 // forkName is the file that marks a folder in which a fork was found.
@@ -68,12 +68,12 @@ type pool struct {
 	notes   notes
 
 	witnesses []*attendance
-	// seen is the published head, at is when its checkpoint was signed.
+	// seen is the published head, at the time when its checkpoint was signed.
 	seen Head
 	at   time.Time
-	// checked is the last entry that was compared again.
+	// checked is the last entry that the repeated comparison has reached.
 	checked int64
-	// writable means that the rows come from a server that could have been written to.
+	// writable means that the rows come from a server that accepts writes.
 	writable bool
 	// forked is not nil once the rows differ from the signed log.
 	forked error
@@ -114,7 +114,7 @@ func openPool(o *Options, root *os.Root, client *http.Client, id string, of *Poo
 	return p, errors.Join(p.keys(), p.zones(), p.attend())
 }
 
-// still writes a file that never changes.
+// still writes a file whose content never changes.
 func (p *pool) still(name string, content []byte) error {
 	there, err := p.disk.read(name)
 	if err != nil || bytes.Equal(there, content) {
@@ -139,7 +139,7 @@ func (p *pool) keys() error {
 	return p.disk.replace("witnesses", b)
 }
 
-// zones writes which release of the time zones this publisher uses.
+// zones writes the release of the time zones that this publisher uses.
 func (p *pool) zones() error {
 	const name = "zones"
 	there, err := p.disk.read(name)
@@ -149,11 +149,11 @@ func (p *pool) zones() error {
 	return p.disk.replace(name, proof.Zones())
 }
 
-// size returns how many entries are published.
+// size returns the number of published entries.
 func (p *pool) size() int64 { return p.tiles.signed.N }
 
-// due reports whether a head has something to publish, and whether it is time for that.
-// An opening and the end are published at once.
+// due reports whether a head has something to publish now. Changes of the pool and the
+// reveal do not wait for the interval, nor do missing cosignatures.
 func (p *pool) due(head *Head) bool {
 	if p.forked != nil {
 		return false

@@ -18,10 +18,10 @@ import (
 
 // Options of a Publisher.
 type Options struct {
-	// Dir is the folder of the pools' folders.
+	// Dir is the folder that contains the pools' folders.
 	Dir string
-	// Every is the minimum time between two checkpoints of a pool, except for openings
-	// and its end.
+	// Every is the minimum time between two checkpoints of a pool, except for changes of the
+	// pool, such as an opening, and its end.
 	Every time.Duration
 	// Witnesses cosign the checkpoints.
 	Witnesses []Witness
@@ -30,12 +30,13 @@ type Options struct {
 	Log  *slog.Logger
 	// Forked is called for each pool whose rows differ from the signed log.
 	Forked func()
-	// Passed is called after each pass in which no pool failed, except for those that are
-	// forked.
+	// Passed is called after each pass in which no pool failed; forked pools do not count as
+	// failed.
 	Passed func()
 
 	step func()
-	// patience is how long a checkpoint waits for its witnesses; 0 means the default.
+	// patience is the maximum time that a checkpoint waits for its witnesses; 0 means the
+	// default.
 	patience time.Duration
 }
 
@@ -54,12 +55,12 @@ type Publisher struct {
 	lock    *flock.Flock
 	client  *http.Client
 	pools   map[string]*pool
-	// turn is the index of the pool whose repeated comparison is next.
+	// turn is the index of the pool whose entries are compared again next.
 	turn int
 }
 
-// New locks a folder exclusively for this publisher. Errors: that of a folder which
-// another publisher has locked, and those of files.
+// New locks a folder exclusively for this publisher. It returns an error if another
+// publisher has locked the folder, or if a file cannot be used.
 func New(o Options) (*Publisher, error) {
 	root, err := openRoot(o.Dir)
 	if err != nil {
@@ -79,8 +80,8 @@ func New(o Options) (*Publisher, error) {
 	return &Publisher{options: o, root: root, lock: lock, client: &http.Client{}, pools: map[string]*pool{}}, nil
 }
 
-// takeLock locks a folder for this process. The lock's file is created within the
-// folder, and opening it creates none: a link in its place creates nothing elsewhere.
+// takeLock locks a folder for this process. It creates the lock's file within the folder,
+// and then opens it without creating one: a link in its place creates nothing elsewhere.
 func takeLock(root *os.Root) (*flock.Flock, error) {
 	const name = ".lock"
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
@@ -111,9 +112,9 @@ const tickMax = time.Second
 func (p *Publisher) Tick() time.Duration { return min(tickMax, p.options.Every) }
 
 // Pass publishes the entries that were added to the pools since the last pass. A pool
-// that fails does not stop the others. If all is set, it also compares everything that is
-// published with its rows. Errors: those of the database and of files, and ErrForked, in
-// every pass, if there is a pool for which nothing more is signed.
+// that fails does not stop the others. If all is set, Pass also compares all published
+// entries with their rows. Errors: those of the database and of files. ErrForked is
+// returned in every pass while a pool is stopped.
 func (p *Publisher) Pass(ctx context.Context, db Database, all bool) error {
 	heads, err := db.Heads(ctx)
 	if err != nil {
@@ -139,7 +140,7 @@ func (p *Publisher) Pass(ctx context.Context, db Database, all bool) error {
 	return failed
 }
 
-// pass is one pool's part of a pass.
+// pass runs one pool's part of a pass.
 func (p *Publisher) pass(ctx context.Context, db Database, head *Head, all, recheck bool) error {
 	of := p.pools[head.PoolID]
 	if of != nil && of.forked != nil {
@@ -174,14 +175,14 @@ func (p *Publisher) pass(ctx context.Context, db Database, head *Head, all, rech
 	return err
 }
 
-// Status is how far a pool is published.
+// Status is the progress of publishing a pool.
 type Status struct {
 	PoolID string
 	// Entries is the number of entries that the last checkpoint covers.
 	Entries int64
 }
 
-// Published returns how far the pools are published, in order of their ids.
+// Published returns the progress of publishing the pools, in order of their ids.
 func (p *Publisher) Published() (all []Status) {
 	for _, id := range slices.Sorted(maps.Keys(p.pools)) {
 		all = append(all, Status{id, p.pools[id].size()})

@@ -22,12 +22,12 @@ import (
 
 const origin = "draws.example.org/spring"
 
-// rows is a database with one committed pool, in memory: its lines are derived from
-// their versions. Checkpoints are kept in a file, because that outlives a process.
+// rows is a database in memory with one committed pool, whose lines derive from their
+// versions. Checkpoints are kept in a file, because a file outlives a process.
 type rows struct {
 	head Head
-	// from is the version from which on another history is used, 0 for none; edited is
-	// a single version that was changed.
+	// from is the first version that belongs to another history, 0 for none. edited is a
+	// single version whose line was changed.
 	from     int64
 	edited   int64
 	kept     string
@@ -52,7 +52,7 @@ func newRows(kept string) *rows {
 	return &rows{head: Head{PoolID: "spring"}, kept: kept, signer: signer, key: key, pageSize: batchMax}
 }
 
-// line returns the line of a version, which names its history.
+// line returns the line of a version. It states the line's history.
 func (r *rows) line(v int64) []byte {
 	return fmt.Appendf(nil, "{\"v\":%d,\"at\":\"later\",\"other\":%t}\n", v, r.from > 0 && v >= r.from || v == r.edited)
 }
@@ -135,7 +135,7 @@ func open(tb testing.TB, o Options) *Publisher {
 	return p
 }
 
-// checkpoints returns those of a folder, each opened with the pool's key.
+// checkpoints returns the checkpoints of a folder, each opened with the pool's key.
 func (r *rows) checkpoints(tb testing.TB, dir string) (all []*signed) {
 	tb.Helper()
 	n := r.notes(tb, dir)
@@ -148,7 +148,7 @@ func (r *rows) checkpoints(tb testing.TB, dir string) (all []*signed) {
 	return all
 }
 
-// notes returns the checkpoints of the pool's folder within a folder.
+// notes returns the checkpoints of the pool's folder within the publisher's folder.
 func (r *rows) notes(tb testing.TB, dir string) *notes {
 	tb.Helper()
 	v, err := proof.Verifier(r.key)
@@ -156,8 +156,8 @@ func (r *rows) notes(tb testing.TB, dir string) *notes {
 	return &notes{diskOf(tb, dir, nil), origin, v}
 }
 
-// folderOf returns the files of the pool's folder within a folder, except for the list
-// of checkpoints.
+// folderOf returns the files of the pool's folder within the publisher's folder, without
+// the list of checkpoints.
 func folderOf(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	files := map[string]string{}

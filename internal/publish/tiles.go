@@ -21,17 +21,17 @@ const (
 // last signed root.
 type tiles struct {
 	disk *disk
-	// signed is the tree of the last checkpoint, size the number of leaves, including
-	// those after it.
+	// signed is the tree of the last checkpoint. size is the number of leaves, including
+	// those after the checkpoint.
 	signed tlog.Tree
 	size   int64
-	// grown is the tree of all leaves, nil until its edge was read from the files.
+	// grown is the tree of all leaves, nil until its right edge was read from the files.
 	grown *proof.Tree
 	// fresh are the hashes after the signed tree, in the order of their indexes.
 	fresh []tlog.Hash
 }
 
-// reset drops everything after the signed tree.
+// reset drops all leaves after the signed tree.
 func (t *tiles) reset(signed tlog.Tree) {
 	if t.grown != nil && t.grown.Size() != signed.N {
 		t.grown = nil
@@ -51,7 +51,7 @@ func (t *tiles) add(line []byte) error {
 	return nil
 }
 
-// begin reads the edge of the signed tree.
+// begin reads the right edge of the signed tree.
 func (t *tiles) begin() error {
 	var places []int64
 	for level := 62; level >= 0; level-- {
@@ -75,7 +75,8 @@ func (t *tiles) leaves(from, to int64) ([]tlog.Hash, error) {
 	return t.ReadHashes(places)
 }
 
-// save writes the tiles of a tree of the given size that the signed tree does not have.
+// save writes the tiles of a tree of the given size, except those that the signed tree
+// has.
 func (t *tiles) save(size int64) error {
 	for _, tile := range tlog.NewTiles(tileHeight, t.signed.N, size) {
 		data, err := tlog.ReadTileData(tile, t)
@@ -89,12 +90,11 @@ func (t *tiles) save(size int64) error {
 	return nil
 }
 
-// sign makes a tree the signed one, and removes the partial tiles that are complete in
-// it.
+// sign makes a tree the signed one, and removes partial tiles that the tree completes.
 func (t *tiles) sign(tree tlog.Tree) error {
 	whole := tlog.NewTiles(tileHeight, t.signed.N, tree.N)
 	behind := t.fresh[tlog.StoredHashIndex(0, tree.N)-t.begun():]
-	t.signed, t.fresh = tree, append([]tlog.Hash(nil), behind...) // those of a long batch take megabytes
+	t.signed, t.fresh = tree, append([]tlog.Hash(nil), behind...) // a copy, because the hashes of a long batch take megabytes
 	for _, tile := range whole {
 		if tile.W == tileWidth {
 			if err := t.disk.root.RemoveAll(t.disk.path(tilePath(tile) + ".p")); err != nil {
@@ -139,8 +139,8 @@ type tileFiles struct{ disk *disk }
 // Height implements tlog.TileReader.
 func (tileFiles) Height() int { return tileHeight }
 
-// ReadTiles implements tlog.TileReader. If a partial tile was removed, the complete one
-// begins with it.
+// ReadTiles implements tlog.TileReader. If a partial tile was removed, it reads the
+// beginning of the complete tile.
 func (f tileFiles) ReadTiles(wanted []tlog.Tile) (data [][]byte, err error) {
 	for _, tile := range wanted {
 		b, err := f.disk.readWhole(tilePath(tile))
@@ -162,8 +162,8 @@ func (f tileFiles) ReadTiles(wanted []tlog.Tile) (data [][]byte, err error) {
 // SaveTiles implements tlog.TileReader.
 func (tileFiles) SaveTiles([]tlog.Tile, [][]byte) {}
 
-// tilePath returns the path of a tile per c2sp.org/tlog-tiles, which leaves the height
-// out.
+// tilePath returns the path of a tile per c2sp.org/tlog-tiles, where the path does not
+// contain the height.
 func tilePath(t tlog.Tile) string {
 	rest := strings.TrimPrefix(t.Path(), fmt.Sprintf("tile/%d/", tileHeight))
 	if data, is := strings.CutPrefix(rest, "data/"); is {

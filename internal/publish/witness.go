@@ -20,7 +20,7 @@ import (
 
 // Witness cosigns checkpoints per c2sp.org/tlog-witness.
 type Witness struct {
-	// URL is the prefix of its calls, without a slash at its end.
+	// URL is the prefix of the witness's calls, without a final slash.
 	URL string
 	Key *proof.Witness
 }
@@ -28,7 +28,7 @@ type Witness struct {
 const (
 	// patience is the maximum time that a checkpoint waits for its witnesses.
 	patience = 2 * time.Second
-	// backoffMin and backoffMax bound for how long a failed witness is not asked.
+	// backoffMin and backoffMax bound the time during which a failed witness is not asked.
 	backoffMin = time.Second
 	backoffMax = time.Minute
 	// answerMax bounds a witness's response, in bytes.
@@ -38,11 +38,12 @@ const (
 // attendance is the state of one witness for one log.
 type attendance struct {
 	Witness
-	// knows is the size that the witness cosigned last, as far as is known.
+	// knows is the size that the witness cosigned last, as far as the publisher knows.
 	knows int64
 	// lacks is the size of the first checkpoint without its cosignature, 0 for none.
 	lacks int64
-	// until is when it may be asked next, failed how often it failed in a row.
+	// until is the time before which the witness is not asked. failed counts its failures in
+	// a row.
 	until  time.Time
 	failed int
 }
@@ -51,14 +52,14 @@ type attendance struct {
 // this one.
 var errTooSmall = errors.New("the witness has cosigned a larger tree already")
 
-// conflict is the size that a witness says it has cosigned.
+// conflict is the size that the witness says it has cosigned last.
 type conflict struct{ size int64 }
 
 // Error implements error.
 func (c *conflict) Error() string { return fmt.Sprintf("the witness has cosigned %d entries", c.size) }
 
-// cosign requests the line of a cosignature. If the last size of the witness differs
-// from the expected one, cosign repeats the request once, from that size.
+// cosign requests the line of a cosignature. If the witness reports another last size
+// than expected, cosign repeats the request once, from that size.
 func (a *attendance) cosign(ctx context.Context, client *http.Client, r tlog.HashReader, c *signed) (string, error) {
 	line, err := a.ask(ctx, client, r, c)
 	if said, ok := errors.AsType[*conflict](err); ok {
@@ -130,7 +131,7 @@ func (a *attendance) read(status int, answer []byte, text string) (string, error
 	return "", fmt.Errorf("the witness answered %d", status)
 }
 
-// bare returns a note with only its first signature, the pool's.
+// bare returns a note without any signature but the first, which is the pool's.
 func bare(note []byte) []byte {
 	lines := proof.Signatures(note)
 	return note[:len(note)-len(lines)+bytes.IndexByte(lines, '\n')+1]
@@ -139,8 +140,8 @@ func bare(note []byte) []byte {
 // rests reports whether the witness failed and is not asked yet.
 func (a *attendance) rests() bool { return time.Now().Before(a.until) }
 
-// met records the result of a request: a failed witness is not asked for a while, so
-// that it does not delay every checkpoint.
+// met records the result of a request. A failed witness is not asked for a while, so that
+// it does not delay every checkpoint.
 func (a *attendance) met(err error) {
 	if err == nil {
 		a.failed = 0

@@ -16,13 +16,13 @@ import (
 	"drawsvc/internal/publish/witnesstest"
 )
 
-// witnessed returns a publisher with a witness that answers, however slow the machine
-// is, and its rows.
+// witnessed returns a publisher with a witness, and its rows. The publisher waits long
+// enough for the witness, even on a slow machine.
 func witnessed(t *testing.T, url, key string) (*Publisher, *rows, string) {
 	return witnessedFor(t, url, key, time.Minute)
 }
 
-// witnessedFor is witnessed with a patience.
+// witnessedFor is like witnessed, with the given patience.
 func witnessedFor(t *testing.T, url, key string, patience time.Duration) (*Publisher, *rows, string) {
 	dir := filepath.Join(t.TempDir(), "public")
 	w, err := proof.ParseWitness(key)
@@ -36,7 +36,7 @@ func (r *rows) pass(t *testing.T, p *Publisher, version int64) {
 	t.Helper()
 	r.head.Version, r.head.Mark = version, version
 	for _, a := range p.pools["spring"].attendances() {
-		a.until = time.Time{} // it was not asked for long enough
+		a.until = time.Time{} // the pause after a failure is over
 	}
 	require.NoError(t, p.Pass(t.Context(), r, false))
 }
@@ -48,8 +48,8 @@ func (p *pool) attendances() []*attendance {
 	return p.witnesses
 }
 
-// cosignedBy returns which sizes of a folder's checkpoints the witness has cosigned,
-// and which not.
+// cosignedBy returns the sizes of a folder's checkpoints that the witness has cosigned,
+// and those that it has not.
 func (r *rows) cosignedBy(t *testing.T, dir, key string) (with, without []int64) {
 	w, err := proof.ParseWitness(key)
 	require.NoError(t, err)
@@ -66,8 +66,8 @@ func (r *rows) cosignedBy(t *testing.T, dir, key string) (with, without []int64)
 	return with, without
 }
 
-// TestWitness: checkpoints are cosigned, including earlier ones and those that were
-// made while the witness was unavailable. Publishing does not wait for the witness. The
+// TestWitness: checkpoints are cosigned, including earlier ones and those from a time
+// when the witness was unavailable. Publishing does not wait for the witness. The
 // database has the cosignatures.
 func TestWitness(t *testing.T) {
 	t.Parallel()
@@ -106,7 +106,7 @@ func TestWitness(t *testing.T) {
 	r.pass(t, again, 703)
 	require.Equal(t, asked+1, w.Asked.Load())
 
-	// A folder that is created again has cosignatures from the database.
+	// A new folder of the same pool gets the cosignatures from the database.
 	fresh := p.options
 	fresh.Dir = filepath.Join(t.TempDir(), "fresh")
 	r.pass(t, open(t, fresh), 703)
@@ -115,9 +115,9 @@ func TestWitness(t *testing.T) {
 	require.Empty(t, without)
 }
 
-// TestWitnessOfOthers: a checkpoint of another signer, such as that of a close, is
-// cosigned like the publisher's own. This holds even if the pool has changed by the time
-// its rows are read.
+// TestWitnessOfOthers: a checkpoint of another signer, such as one of a close, is
+// cosigned like the publisher's own. This holds even if the pool has changed before its
+// rows are read.
 func TestWitnessOfOthers(t *testing.T) {
 	t.Parallel()
 	w := witnesstest.Start(t, newRows("").key)
@@ -143,8 +143,8 @@ func TestWitnessOfOthers(t *testing.T) {
 	}
 }
 
-// TestWitnessRefusesForks: the witness for tests refuses every request that a real
-// witness refuses, and the publisher continues without it.
+// TestWitnessRefusesForks: the tests' witness refuses every request that a real witness
+// must refuse, and the publisher continues without a cosignature.
 func TestWitnessRefusesForks(t *testing.T) {
 	t.Parallel()
 	w := witnesstest.Start(t, newRows("").key)
@@ -166,13 +166,13 @@ func TestWitnessRefusesForks(t *testing.T) {
 }
 
 // TestWitnessThatHangs: witnesses that do not answer, or answer invalidly, delay a
-// checkpoint for at most patience. After that they are skipped for a while and delay
-// none.
+// checkpoint for at most patience. Then they are skipped for a while and delay no
+// checkpoint.
 func TestWitnessThatHangs(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the server sees from then on that the caller left
+		_, _ = io.Copy(io.Discard, r.Body) // after this, the server notices that the caller has left
 		asked.Add(1)
 		<-r.Context().Done()
 	}))
@@ -183,7 +183,7 @@ func TestWitnessThatHangs(t *testing.T) {
 	r.pass(t, p, 10)
 	a := p.pools["spring"].witnesses[0]
 	require.True(t, a.until.After(begun.Add(patience)))
-	a.until = time.Now().Add(time.Hour) // however long that took on a slow machine
+	a.until = time.Now().Add(time.Hour) // even on a slow machine, the pause is not over
 	r.head.Version, r.head.Mark = 11, 11
 	require.NoError(t, p.Pass(t.Context(), r, false))
 	require.LessOrEqual(t, asked.Load(), int64(1), "it is left alone")

@@ -1,6 +1,6 @@
-// Package witnesstest provides a witness for tests: a real server on loopback that
-// cosigns checkpoints that are consistent with those that it has cosigned, and refuses
-// all others.
+// Package witnesstest provides a witness for tests: a real server on loopback. It cosigns
+// checkpoints that are consistent with those that it has cosigned, and refuses all
+// others.
 package witnesstest
 
 import (
@@ -28,7 +28,7 @@ import (
 type Witness struct {
 	// URL is the prefix of its calls, Key its verifier key.
 	URL, Key string
-	// Away, while set, makes it answer 503; Lose makes it cosign and answer 503.
+	// Away, while set, makes it answer 503. Lose makes it cosign and then answer 503.
 	Away, Lose atomic.Bool
 	// Asked counts the calls.
 	Asked atomic.Int64
@@ -63,7 +63,7 @@ func Start(tb testing.TB, keys ...string) *Witness {
 // Flag returns the witness as a value of --witness.
 func (w *Witness) Flag() string { return w.URL + "/=" + w.Key }
 
-// Size returns how many entries of a log it has cosigned.
+// Size returns the number of entries of a log that it has cosigned.
 func (w *Witness) Size(origin string) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,8 +85,8 @@ func (w *Witness) serve(out http.ResponseWriter, r *http.Request) {
 	_, _ = out.Write(answer)
 }
 
-// add cosigns a checkpoint. Its log must be known, and it must be consistent with the
-// last cosigned checkpoint.
+// add cosigns a checkpoint if its log is known and it is consistent with the last
+// cosigned checkpoint.
 func (w *Witness) add(body []byte) (status int, answer []byte) {
 	head, signed, _ := bytes.Cut(body, []byte("\n\n"))
 	lines := strings.Split(string(head), "\n")
