@@ -31,7 +31,7 @@ type AuditReport struct {
 	Broken []BrokenPool `json:"broken"`
 }
 
-// BrokenPool is a pool with violations, and the first of them.
+// BrokenPool is a pool with violations, and the first of these violations.
 type BrokenPool struct {
 	Pool       string `json:"pool"`
 	Version    int64  `json:"version"`
@@ -45,8 +45,8 @@ const BrokenMax = 100
 // auditMax is the maximum time for an audit of all pools.
 const auditMax = 6 * time.Hour
 
-// Audit returns the job that audits every pool every 15 minutes. Violations are in its
-// report; a run fails only if the rows could not be read.
+// Audit returns the job that audits every pool every 15 minutes. Its report contains the
+// violations. A run fails only if the rows cannot be read.
 func Audit(store Audited) Definition {
 	return Definition{
 		Name: AuditName, Schedule: "every 15m", Per: PerRun, Max: auditMax,

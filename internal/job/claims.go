@@ -9,15 +9,16 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// ClaimsName is the name of the job that ends awards which nobody has claimed in time.
+// ClaimsName is the name of the job that ends awards whose deadline for a claim has
+// passed.
 const ClaimsName = "claims"
 
-// Claimed has the pools whose awards the job ends.
+// Claimed reads and changes the pools whose awards the job ends.
 type Claimed interface {
 	// PoolsWithClaims returns the pools whose rules have, or had, claims.
 	PoolsWithClaims(ctx context.Context) ([]string, error)
-	// Expire ends the awards of a pool whose deadline has passed, and returns how many it
-	// ended, and how many units returned to stock.
+	// Expire ends the awards of a pool whose deadline has passed. It returns the number of
+	// these awards, and of the units that returned to stock.
 	Expire(ctx context.Context, poolID string) (expired, returned int, err error)
 }
 
@@ -28,8 +29,8 @@ const (
 	claimsStaleAfter = time.Minute
 )
 
-// Claims returns the job that ends awards every minute. If a pool fails, the others are
-// still done, and the run fails at its end.
+// Claims returns the job that ends awards every minute. If a pool fails, the job
+// continues with the others, and the run fails at its end.
 func Claims(store Claimed) Definition {
 	return Definition{
 		Name: ClaimsName, Schedule: "every 1m", Per: PerRun, Max: claimsMax, StaleAfter: claimsStaleAfter,
@@ -49,7 +50,7 @@ func Claims(store Claimed) Definition {
 				report.Expired, report.Returned = report.Expired+expired, report.Returned+returned
 				if err == nil {
 					report.Pools++
-				} else if first == nil && draw.CodeOf(err) != draw.CodePoolNotFound { // otherwise the pool was deleted meanwhile
+				} else if first == nil && draw.CodeOf(err) != draw.CodePoolNotFound { // a pool that is not found was deleted meanwhile
 					first = fmt.Errorf("claims of pool %s: %w", id, err)
 				}
 			}

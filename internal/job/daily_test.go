@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// TestPinnedJobRunsOnItsHost: only its host runs a pinned job. While the host is down no
-// instance runs it, and the row states since when.
+// TestPinnedJobRunsOnItsHost: only its host runs a pinned job. While that host is down no
+// instance runs the job, and the row shows since when it is overdue.
 func TestPinnedJobRunsOnItsHost(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}
@@ -39,8 +39,8 @@ func TestPinnedJobRunsOnItsHost(t *testing.T) {
 	})
 }
 
-// forgetting is a database in which an instance records the day of a success only in its
-// own memory.
+// forgetting is a database that records the day of a success only in the memory of the
+// instance.
 type forgetting struct {
 	*stock.Store
 	mu   sync.Mutex
@@ -69,9 +69,9 @@ func (f *forgetting) FinishJob(ctx context.Context, run job.Run, o job.Outcome) 
 	return err
 }
 
-// aDay runs a daily job that fires every second and fails once, until its success. Then
-// the instance is replaced by another one, with another lock. It returns how often the
-// job was run on that day; 0 over midnight.
+// aDay runs a daily job that fires every second, fails once and then succeeds. Then
+// another instance, with another lock, replaces this one. It returns the number of runs
+// on that day, or 0 if the test ran over midnight.
 func aDay(t *testing.T, f *fleet, edit func(n int, o *job.Options)) int64 {
 	t.Helper()
 	var tries atomic.Int64
@@ -104,9 +104,9 @@ func aDay(t *testing.T, f *fleet, edit func(n int, o *job.Options)) int64 {
 	return tries.Load()
 }
 
-// TestDailyJobSucceedsOncePerDay: however often the schedule fires, and whatever lock
-// servers lose, a day has one success, and a failed run is repeated. The broken double
-// keeps the day only in the instance's memory, and has two successes.
+// TestDailyJobSucceedsOncePerDay: a failed run is repeated, and a day has one success.
+// This holds however often the schedule fires, and whatever lock servers lose. The broken
+// double keeps the day only in the instance's memory, and has two successes.
 func TestDailyJobSucceedsOncePerDay(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		if tries := aDay(t, f, func(int, *job.Options) {}); tries != 0 {
@@ -127,7 +127,7 @@ func TestDailyJobSucceedsOncePerDay(t *testing.T) {
 	})
 }
 
-// failing is a lock that is down.
+// failing is a lock that can be down.
 type failing struct{ down *atomic.Bool }
 
 func (l failing) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {

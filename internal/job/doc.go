@@ -1,14 +1,13 @@
-// Package job runs scheduled work that only one instance of a fleet may do at a time. As
-// law 1 requires of draws, one write decides which instance does it.
+// Package job runs scheduled work that only one instance of a fleet may do at a time. One
+// write decides which instance does it, as one write decides draws (law 1).
 //
 // # The row and the lock
 //
-// A job has a row in the database. A run begins with one write of that row,
-// which raises the row's token, and only while no other run is under way. The
-// external lock around it keeps instances from colliding there; safety does not
-// depend on it. A run can write only while the row holds the run's token and
-// beginning ([ErrLost] otherwise), so a runner that wakes up after another one has
-// taken over writes nothing.
+// A job has a row in the database. A run begins with one write of that row, which raises
+// the row's token, and succeeds only while no other run is under way. The external lock
+// around it keeps instances from colliding there; safety does not depend on it. A run can
+// write only while the row has the run's token and its time of beginning ([ErrLost]
+// otherwise). So a runner that resumes after another one has taken over writes nothing.
 //
 //	         Begun: due, and nobody holds it
 //	idle ───────────────────────────────────> running
@@ -19,7 +18,7 @@
 //
 // # Time
 //
-// All times of a row are by the database's clock, so that a fleet has one clock. A row
-// has the instant from which the job is due. When a run begins, it moves that instant
+// All times of a row are by the database's clock, so that a fleet has one clock. The row
+// contains the time at which the job is next due. When a run begins, it moves that time
 // past all missed firings, so that one run makes up for all of them.
 package job

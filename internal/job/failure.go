@@ -10,13 +10,14 @@ import (
 
 // The codes that only errors of jobs have.
 const (
-	// CodeTooLong: the run took longer than it may.
+	// CodeTooLong means that the run took longer than it may.
 	CodeTooLong draw.Code = "job-too-long"
-	// CodeTakenOver: the runner was silent for too long, and another one took over.
+	// CodeTakenOver means that the runner was silent for too long, and another one took
+	// over.
 	CodeTakenOver draw.Code = "job-taken-over"
-	// CodeStopped: the service was stopped during the run.
+	// CodeStopped means that the service was stopped during the run.
 	CodeStopped draw.Code = "job-stopped"
-	// CodeSource: the source of the catalogue did not answer with a catalogue.
+	// CodeSource means that the source of the catalogue did not answer with a catalogue.
 	CodeSource draw.Code = "catalogue-source"
 )
 
@@ -28,7 +29,7 @@ func ErrorCodes() []draw.Code {
 	}
 }
 
-// describe returns the text of an error, as it is stored. It begins with the code, unless
+// describe returns an error as a text to store. The text begins with the code, unless
 // that is CodeInternal.
 func describe(err error, code draw.Code) string {
 	prefix, text := string(code)+": ", err.Error()

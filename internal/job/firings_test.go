@@ -23,12 +23,12 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// firingsVariable is the environment variable for the number of firings that
-// [TestFiringsAreNeitherMissedNorRepeated] makes.
+// firingsVariable is the environment variable for the number of firings in
+// [TestFiringsAreNeitherMissedNorRepeated].
 const firingsVariable = "DRAWSVC_TEST_FIRINGS"
 
-// campaign is a daily job of a fleet whose instances are killed, over years of time
-// that passes as fast as the machine can.
+// campaign is a daily job of a fleet whose instances are killed, over years of simulated
+// time.
 type campaign struct {
 	t        *testing.T
 	rng      *rand.Rand
@@ -41,11 +41,11 @@ type campaign struct {
 	successes map[string]int
 	tries     int
 	killed    int
-	// kill ends an instance by its host.
+	// kill contains for each host the function that ends its instance.
 	kill map[string]func()
 }
 
-// work takes up to two minutes. It fails or is killed at most twice a day.
+// work takes up to two minutes. It fails or is killed at most twice on a day.
 func (c *campaign) work(ctx context.Context, run job.Run) ([]byte, error) {
 	if c.alive.Add(1) > 1 {
 		c.overlaps.Add(1)
@@ -74,8 +74,8 @@ func (c *campaign) work(ctx context.Context, run job.Run) ([]byte, error) {
 	return nil, nil
 }
 
-// mortal is the database of an instance that may be killed: from then on the instance
-// writes nothing.
+// mortal is the database of an instance that may be killed. A killed instance writes
+// nothing more.
 type mortal struct {
 	job.Runs
 	campaign *campaign
@@ -122,8 +122,8 @@ func (f forgetful) FinishJob(ctx context.Context, run job.Run, o job.Outcome) er
 	return f.Runs.FinishJob(ctx, run, o)
 }
 
-// passes runs a fleet of three for a number of firings, three a day, and sometimes
-// kills an instance.
+// passes runs a fleet of three instances for a number of firings, three on each day. The
+// instances are killed from time to time.
 func (c *campaign) passes(firings int, edit func(job.Runs) job.Runs) {
 	url := stocktest.Migrated(c.t, "sqlite")
 	s, err := stock.Open(c.t.Context(), url, stock.Options{Log: slog.New(slog.DiscardHandler)})
@@ -160,11 +160,11 @@ func (c *campaign) passes(firings int, edit func(job.Runs) job.Runs) {
 	require.NoError(c.t, s.Close())
 }
 
-// judge returns the faults: runs that overlap, days with two successes, and days without
-// a success.
+// judge returns the faults: overlapping runs, days with two successes, and days without a
+// success.
 func (c *campaign) judge(firings int) string {
 	days := firings / 3
-	missed := days - 2 - len(c.successes) // the first day and the last are not complete
+	missed := days - 2 - len(c.successes) // the first and the last day are incomplete
 	twice := 0
 	for _, n := range c.successes {
 		if n > 1 {
@@ -188,9 +188,9 @@ func newCampaign(t *testing.T) *campaign {
 	}
 }
 
-// TestFiringsAreNeitherMissedNorRepeated: one of three instances is killed in every
-// fourth run. Every day has exactly one success, and no runs overlap. The test detects
-// a database that does not record the day of a success.
+// TestFiringsAreNeitherMissedNorRepeated: one of three instances is killed in about every
+// fourth run. Every day has exactly one success, and no runs overlap. The test detects a
+// database that does not record the day of a success.
 //
 // DRAWSVC_TEST_FIRINGS=10000 makes 10,000 firings; the default is 300.
 func TestFiringsAreNeitherMissedNorRepeated(t *testing.T) {

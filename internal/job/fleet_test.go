@@ -23,8 +23,8 @@ const (
 	// patience is how long a test waits for an expected event.
 	patience = 2 * time.Minute
 	poll     = 50 * time.Millisecond
-	// stale is the StaleAfter of the jobs in tests. A working run gives up if it could
-	// not report for three fifths of that time.
+	// stale is the StaleAfter of the jobs in tests. A runner gives up its run if it cannot
+	// report for three fifths of that time.
 	stale = 5 * time.Second
 	// lease is long enough for a holder that is paused on a busy machine.
 	lease = 20 * time.Second
@@ -79,7 +79,7 @@ func start(t *testing.T, o job.Options) (stop func()) {
 	return stop
 }
 
-// startWakeable is start, and returns the runner, so that a test can wake it.
+// startWakeable is like start, and also returns the runner, so that a test can wake it.
 func startWakeable(t *testing.T, o job.Options) (r *job.Runner, stop func()) {
 	t.Helper()
 	r, err := job.New(o)
@@ -106,7 +106,7 @@ func eventually(t *testing.T, about string, is func() bool) {
 	require.Eventually(t, is, patience, 20*time.Millisecond, about)
 }
 
-// row returns the job's row, a zero one if no instance has added it.
+// row returns the job's row, or a zero row if no instance has added it.
 func (f *fleet) row(name string) job.Row {
 	r, _, err := f.stores[0].Job(f.t.Context(), name)
 	if err != nil && draw.CodeOf(err) != draw.CodeJobNotFound {
@@ -149,7 +149,7 @@ func (o *overlaps) work(context.Context, job.Run) ([]byte, error) {
 }
 
 // TestOneAtATime: with every lock, runs do not overlap, however often and at whichever
-// instance they are requested. The history has each run.
+// instance they are requested. The history contains each run.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range locker.Schemes() {
@@ -176,8 +176,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// nobody is a lock that excludes nobody: every lock service fails like that
-// occasionally.
+// nobody is a lock that excludes nobody. Every lock service may fail in this way.
 type nobody struct{}
 
 func (nobody) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {
@@ -191,8 +190,8 @@ func (u unguarded) BeginJob(_ context.Context, name, host string) (job.Run, bool
 	return job.Run{Job: name, Host: host, StaleAfter: time.Minute}, true, nil
 }
 
-// TestOneAtATimeWithoutALock: the row alone keeps runs apart. A broken double that does
-// not read it is detected.
+// TestOneAtATimeWithoutALock: the row is enough to keep runs apart. The broken double
+// begins a run without reading the row.
 func TestOneAtATimeWithoutALock(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}

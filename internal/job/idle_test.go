@@ -30,16 +30,16 @@ func used(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestIdleCost: an instance that waits for its jobs reads their rows and looks for a
-// new catalogue, which costs almost nothing. It runs in parallel with no other test,
-// because it reads the processor time of the whole process. That includes SQLite's, but
-// not a database server's.
+// TestIdleCost: an instance that waits for its jobs reads their rows and looks for a new
+// catalogue, which costs almost nothing. The test measures the processor time of the
+// whole process, so no other test runs in parallel. That time includes SQLite's, but not
+// that of a database server.
 func TestIdleCost(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			f := newFleet(t, dialect, "table", 3)
 			all := productJobs(t, f)
-			const faster = 500 // that much faster than in a service, so that the test is short
+			const faster = 500 // times as fast as in a service, so that the test is short
 			var polled seen
 			var stops []func()
 			before := used(t)
@@ -73,7 +73,7 @@ func TestIdleCost(t *testing.T) {
 }
 
 // productJobs returns the jobs of the product. None of them is due: the statement waits
-// for the night, and the others have run.
+// for the night, and the other jobs have already run.
 func productJobs(t *testing.T, f *fleet) []job.Definition {
 	t.Helper()
 	var prizes []string

@@ -10,10 +10,10 @@ import (
 
 // Limits of a job.
 const (
-	// StaleAfterDefault is how long a runner may be silent before another instance
-	// takes its run over, unless the row sets another time.
+	// StaleAfterDefault is the time after which another instance takes over the run of a
+	// silent runner, unless the row sets another time.
 	StaleAfterDefault = 30 * time.Minute
-	// StaleAfterMin and StaleAfterMax bound that time.
+	// StaleAfterMin and StaleAfterMax bound StaleAfter.
 	StaleAfterMin = time.Second
 	StaleAfterMax = 7 * 24 * time.Hour
 	// HostMax is the maximum length of a host's name, in bytes.
@@ -49,8 +49,8 @@ const (
 // Result of a run.
 type Result string
 
-// The results of a run. Lost means that the runner died, stalled, was stopped or may
-// have lost its lock: the job is due again at once.
+// The results of a run. Lost means that the runner died, stalled or was stopped, or that
+// its lock may have been lost. The job is then due again at once.
 const (
 	ResultOK     Result = "ok"
 	ResultFailed Result = "failed"
@@ -66,8 +66,8 @@ type Definition struct {
 	Per      Per
 	// Max is the maximum time of a run.
 	Max time.Duration
-	// Retry is the time after a failure until the run is repeated, if that is before the
-	// next firing. With 0, it is not repeated before the firing.
+	// Retry is the time after which a failed run is repeated, unless the schedule fires
+	// earlier. With 0, only the schedule repeats it.
 	Retry time.Duration
 	// StaleAfter is the value of a new row; 0 means StaleAfterDefault.
 	StaleAfter time.Duration
@@ -89,7 +89,7 @@ type Row struct {
 	Per      Per
 	// Host is the only host that may run the job; "" allows all.
 	Host string
-	// StaleAfter is how long a runner may be silent.
+	// StaleAfter is the maximum time between two reports of a runner.
 	StaleAfter time.Duration
 	Status     Status
 	// Holder is the host that runs the job, or ran it last.
@@ -98,7 +98,8 @@ type Row struct {
 	Token int64
 	// StartedAt is when the last run began, HeardAt when its runner last reported.
 	StartedAt, HeardAt time.Time
-	// DueAt is when the job is due, or, while it runs, when it is due after that run.
+	// DueAt is when the job is due next. While a run is under way, it is the next time after
+	// that run.
 	DueAt time.Time
 	// WantedBy is the actor who requested a run, independent of the schedule, "" for none.
 	// It stays set until a run has succeeded or failed.
@@ -130,11 +131,11 @@ type Run struct {
 // Past is a run in the history of a job.
 type Past struct {
 	Run
-	// Finished is zero while the run is under way, and Result empty.
+	// Finished is the zero time and Result "" while the run is under way.
 	Finished time.Time
 	Result   Result
 	Error    string
-	// AskedBy is the actor who asked for the run, "" for a run of the schedule.
+	// AskedBy is the actor who requested the run, "" for a run of the schedule.
 	AskedBy string
 }
 
@@ -149,7 +150,7 @@ type Outcome struct {
 	Retry time.Duration
 }
 
-// Change is an operator's change of a row; nil leaves a part unchanged.
+// Change is an operator's change of a row; nil members leave their values unchanged.
 type Change struct {
 	Enabled  *bool
 	Schedule *string
@@ -159,7 +160,7 @@ type Change struct {
 }
 
 // Check returns CodeInvalidRequest for a value that is out of range, and for a change
-// without any part.
+// without any member.
 func (c Change) Check() error {
 	if c == (Change{}) {
 		return draw.Errorf(draw.CodeInvalidRequest, "nothing to change: give enabled, schedule, host or stale_after")
@@ -194,8 +195,8 @@ func CheckHost(name string) error {
 	return nil
 }
 
-// ErrLost means that nothing was written, because a later run has begun, or because no
-// run is under way according to the row.
+// ErrLost means that nothing was written: a later run has begun, or the row has no run
+// under way.
 var ErrLost = draw.Errorf(draw.CodeContended, "the run is lost: another one has begun")
 
 // ErrRunning returns the error of a request for a run while one is under way.

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRunNumberReusedAfterFailover: a database that has lost its last commits, as after
-// a failover, gives the number of a run to another run. The first run then writes
+// TestRunNumberReusedAfterFailover: after a failover, a database may have lost its last
+// commits. It then gives the number of a run to another run, and the first run writes
 // nothing.
 func TestRunNumberReusedAfterFailover(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
@@ -53,8 +53,8 @@ func (l breaking) WithLock(ctx context.Context, _ string, fn func(context.Contex
 	return fn(held, 1)
 }
 
-// TestRunEndsWithItsLock: the context of a run ends when its lock may be lost. The run is
-// then lost, and the job is due at once.
+// TestRunEndsWithItsLock: the context of a run ends when its lock may be lost. The run
+// then counts as lost, and the job is due at once.
 func TestRunEndsWithItsLock(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		lost := make(chan struct{})
@@ -63,7 +63,7 @@ func TestRunEndsWithItsLock(t *testing.T) {
 				return nil, nil
 			}
 			lost <- struct{}{}
-			<-ctx.Done() // otherwise the test never ends
+			<-ctx.Done() // otherwise a failing test never ends
 			return nil, ctx.Err()
 		}))
 		options.Jobs[0].Schedule, options.Locker = "every 6h", breaking{lost}
@@ -74,7 +74,7 @@ func TestRunEndsWithItsLock(t *testing.T) {
 }
 
 // TestRunningJobBlocksNoWriter: while a job works, others can write, even on SQLite,
-// which has one writer.
+// which allows only one writer.
 func TestRunningJobBlocksNoWriter(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		start(t, f.options(0, definition(func(ctx context.Context, _ job.Run) ([]byte, error) {
@@ -107,8 +107,8 @@ func TestRunnersOfOneNameRunOneAtATime(t *testing.T) {
 	})
 }
 
-// TestStaleAfterIsLowered: a runner has to report every 30 s, and then its maximum
-// silence is lowered to one second. It is not taken over.
+// TestStaleAfterIsLowered: a runner that reports every 30 s is not taken over if an
+// operator lowers StaleAfter to one second during the run.
 func TestStaleAfterIsLowered(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		begun, end := make(chan struct{}), make(chan struct{})

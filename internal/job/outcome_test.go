@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestStopGivesTheRunBack: an instance that shuts down leaves its run to another one,
-// at once.
+// TestStopGivesTheRunBack: if an instance shuts down during a run, another instance
+// repeats the run at once.
 func TestStopGivesTheRunBack(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		begun := make(chan struct{})
@@ -34,7 +34,7 @@ func TestStopGivesTheRunBack(t *testing.T) {
 }
 
 // TestFailingWorkEndsTheRunOnly: errors, panics and reports that are too long end the
-// run, not the runner.
+// run, but not the runner.
 func TestFailingWorkEndsTheRunOnly(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, "sqlite", "table", 1)

@@ -38,8 +38,8 @@ func NewRow(d Definition, now time.Time) (Row, error) {
 	return r, nil
 }
 
-// Verdict returns whether host is to run the job at an instant of the database's clock.
-// A run that has been silent for StaleAfter may be taken over.
+// Verdict returns whether host must run the job at a time of the database's clock. A run
+// that has been silent for StaleAfter may be taken over.
 func (r *Row) Verdict(now time.Time, host string) Verdict {
 	switch {
 	case r.isHeld(now):
@@ -51,7 +51,7 @@ func (r *Row) Verdict(now time.Time, host string) Verdict {
 	case !r.Enabled:
 		return Off
 	case r.Status == StatusRunning:
-		return Due // its runner has died, so it is due, independent of the schedule
+		return Due // its runner has died, so the schedule does not matter
 	case r.isEarly(now):
 		return Early
 	case r.Per == PerDay && r.LastDay == r.day(now):
@@ -60,16 +60,16 @@ func (r *Row) Verdict(now time.Time, host string) Verdict {
 	return Due
 }
 
-// isHeld reports whether a run is under way whose runner may still be working. A run
-// that began while the clock was far ahead does not count as held.
+// isHeld reports whether a run is under way whose runner may still be working. A report
+// far in the future does not count, because the clock has been set back since.
 func (r *Row) isHeld(now time.Time) bool {
 	//double:no-takeover && now.Sub(r.HeardAt).Abs() < r.silenceMax() =>
 	return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.silenceMax()
 }
 
-// silenceMax returns how long the runner may be silent. A runner that has not reported
-// since the row was changed may not know the change, and may still report at the
-// earlier interval.
+// silenceMax returns how long the runner may be silent. If the row was changed after the
+// runner's last report, the runner may not have read the change. It may then still report
+// at the earlier interval.
 func (r *Row) silenceMax() time.Duration {
 	if r.ChangedAt.After(r.HeardAt) {
 		return max(r.StaleAfter, 2*hearMax)
@@ -78,19 +78,19 @@ func (r *Row) silenceMax() time.Duration {
 }
 
 // isEarly reports whether the job is not due yet. It ignores DueAt if the clock was set
-// back since. In that case, the last run is in the future, or the schedule's next firing
-// is before DueAt.
+// back since. It recognizes that by a last run in the future, or by a DueAt after the
+// latest possible one.
 func (r *Row) isEarly(now time.Time) bool {
 	ahead := now.Add(clockSlack)
 	return now.Before(r.DueAt) && !r.StartedAt.After(ahead) && !r.HeardAt.After(ahead) && !r.DueAt.After(r.dueMax(ahead))
 }
 
-// dueMax returns the latest possible DueAt of a row that was written at now or earlier.
-// For a job that has succeeded today, it is a firing of tomorrow.
+// dueMax returns the latest DueAt that a row written at now or earlier can have. For a
+// job that has succeeded today, that is a firing of tomorrow.
 func (r *Row) dueMax(now time.Time) time.Time {
 	s, err := Parse(r.Schedule)
 	if err != nil {
-		return r.DueAt // a newer instance may know further schedules
+		return r.DueAt // a newer instance may use another form of schedules
 	}
 	if r.Per == PerDay {
 		now = now.Add(longestDay)
@@ -101,14 +101,14 @@ func (r *Row) dueMax(now time.Time) time.Time {
 // longestDay is the length of the day on which clocks are set back.
 const longestDay = 25 * time.Hour
 
-// clockSlack is how far the clocks of two database servers of a fleet may differ
-// unnoticed.
+// clockSlack is the difference between the clocks of two database servers of a fleet that
+// may stay unnoticed.
 const clockSlack = time.Minute
 
 func (r *Row) day(t time.Time) string {
 	s, err := Parse(r.Schedule)
 	if err != nil {
-		return t.UTC().Format(time.DateOnly) // a newer instance may know further schedules
+		return t.UTC().Format(time.DateOnly) // a newer instance may use another form of schedules
 	}
 	return s.Day(t)
 }
@@ -135,8 +135,8 @@ func (r *Row) Run() Run {
 	return run
 }
 
-// Holds reports whether run is the run that is under way. The number is not enough to
-// identify it: a database that has lost its last commits assigns the number again.
+// Holds reports whether run is the run that is under way. Its number does not suffice: a
+// database that has lost its last commits assigns the number again.
 func (r *Row) Holds(run Run) bool {
 	return r.Status == StatusRunning && r.Token == run.Token && r.StartedAt.Equal(run.Began)
 }
@@ -156,7 +156,7 @@ func (r Row) Finished(now time.Time, o Outcome) Row {
 		}
 		return r
 	case ResultLost:
-		r.DueAt = now // the actor who asked for it still waits
+		r.DueAt = now // the actor who requested the run still waits
 	default:
 		r.WantedBy = ""
 		if retry := now.Add(o.Retry); o.Retry > 0 && retry.Before(r.DueAt) {
@@ -192,7 +192,7 @@ func (r Row) Changed(now time.Time, c Change, actor string) (Row, error) {
 	return r, nil
 }
 
-// Asked returns the row after an actor asked for a run. Error: CodeJobRunning.
+// Asked returns the row after an actor requested a run. Error: CodeJobRunning.
 func (r Row) Asked(now time.Time, actor string) (Row, error) {
 	if r.isHeld(now) {
 		return r, ErrRunning(r.Name)
@@ -201,8 +201,8 @@ func (r Row) Asked(now time.Time, actor string) (Row, error) {
 	return r, nil
 }
 
-// Overdue returns how long the job has been due without a run; 0 while it is off,
-// early, done or held.
+// Overdue returns how long the job has been due without a run. It returns 0 while the job
+// is off, early, done or held.
 func (r *Row) Overdue(now time.Time) time.Duration {
 	switch r.Verdict(now, r.Host) {
 	case Due:
@@ -216,8 +216,8 @@ func (r *Row) Overdue(now time.Time) time.Duration {
 	}
 }
 
-// shorten makes a text that every database accepts. It is UTF-8 without NUL, and has at
-// most ErrorMax bytes of whole characters.
+// shorten makes a text valid for every database: UTF-8 without NUL, and at most ErrorMax
+// bytes, without a partial character.
 func shorten(text string) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
 	if len(text) <= ErrorMax {

@@ -26,13 +26,14 @@ func TestSchedules(t *testing.T) {
 		{"0 1,2,3 * * *", "2026-03-01T03:00:00Z", "2026-03-02T01:00:00Z"},
 		{"CRON_TZ=Europe/Berlin 0 1 * * *", "2026-01-10T12:00:00Z", "2026-01-11T00:00:00Z"},
 		{"CRON_TZ=Europe/Berlin 0 1 * * *", "2026-07-10T12:00:00Z", "2026-07-10T23:00:00Z"},
-		// The clocks change from 2 to 3 on 2026-03-29: a skipped time fires within the
-		// hour.
+		// On 2026-03-29 the clocks change from 2 to 3 o'clock. A schedule at a skipped time
+		// fires within the hour after it.
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-29T01:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 0 */2 * * *", "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
 		{"CRON_TZ=Africa/Cairo 0 */6 * * *", "2026-04-23T16:30:00Z", "2026-04-23T22:00:00Z"},
-		// They change from 3 to 2 on 2026-10-25: a repeated time fires once.
+		// On 2026-10-25 they change from 3 to 2 o'clock. A schedule at a repeated time fires
+		// once.
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 * * * *", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
@@ -53,8 +54,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestDailyFiresOnceADay: whatever the zone does with its clocks, a daily job fires
-// once on each local day.
+// TestDailyFiresOnceADay: a daily job fires once on each local day, whatever changes of
+// clocks its zone has.
 func TestDailyFiresOnceADay(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kathmandu"} {
 		for _, fields := range []string{"0 1 * * *", "30 2 * * *", "0 0 * * *", "15 3 * * *"} {
@@ -164,8 +165,7 @@ func TestRowTransitions(t *testing.T) {
 	require.Equal(t, job.Due, lost.Verdict(later, "b"))
 	require.LessOrEqual(t, len(lost.LastError), job.ErrorMax)
 
-	// A run that was requested, on a day that already has a success, is repeated if it is
-	// lost.
+	// On a day that already has a success, a requested run is repeated if it is lost.
 	asked, err := ok.Asked(later, "ann")
 	require.NoError(t, err)
 	require.True(t, asked.View(later).Requested)
@@ -215,8 +215,8 @@ func TestOverdueCountsFromDueOrLastSign(t *testing.T) {
 	require.Equal(t, time.Minute, r.Overdue(now.Add(2*time.Minute)))
 }
 
-// TestClockSetBack: a job that was scheduled while the clock was a year ahead neither
-// waits for that year nor runs continuously.
+// TestClockSetBack: a job that was scheduled while the clock was a year ahead does not
+// wait for a year, and does not run continuously.
 func TestClockSetBack(t *testing.T) {
 	now := at(t, "2026-03-01T12:00:00Z")
 	for _, d := range []job.Definition{

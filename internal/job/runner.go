@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Rows has the runner's reads of the database.
+// Rows are the runner's reads of the database. It also adds missing rows.
 type Rows interface {
 	// AddJobs adds the missing rows. Rows that no operator has changed get the schedule
 	// of the definition.
@@ -23,10 +23,10 @@ type Rows interface {
 	Jobs(ctx context.Context) (rows []Row, now time.Time, err error)
 }
 
-// Runs has the writes of a run to the database.
+// Runs are the writes of a run to the database.
 type Runs interface {
-	// BeginJob begins a run for host if the row's Verdict is Due at that moment. An
-	// earlier run that has not ended is lost. begun is false if no run has begun.
+	// BeginJob begins a run for host if the row's Verdict is Due at that moment. An earlier
+	// run that has not ended becomes lost. begun reports whether a run has begun.
 	BeginJob(ctx context.Context, name, host string) (run Run, begun bool, err error)
 	// HearJob reports that the runner is alive, and returns the row's StaleAfter, which
 	// an operator may have changed. Error: ErrLost.
@@ -66,12 +66,12 @@ type Options struct {
 	Poll time.Duration
 }
 
-// PollDefault is the interval at which an instance reads the rows. A requested run
-// begins within this time.
+// PollDefault is the maximum time between two reads of the rows. A requested run begins
+// within this time.
 const PollDefault = 5 * time.Second
 
-// pollMin returns the minimum time between two reads of the rows. Without it, a job that
-// is due and cannot begin would be tried again without a pause.
+// pollMin returns the minimum time between two reads of the rows. Without a minimum, the
+// runner would try a due job that cannot begin again and again without a pause.
 func (r *Runner) pollMin() time.Duration { return min(time.Second, r.Poll/4) }
 
 // finishMax bounds the last write of a run.
@@ -86,7 +86,7 @@ type Runner struct {
 	failing bool
 
 	mu sync.Mutex
-	// here holds the jobs that this instance runs or tries to begin.
+	// here contains the jobs that this instance runs or tries to begin.
 	here map[string]bool
 	work sync.WaitGroup
 }
@@ -116,8 +116,8 @@ func (r *Runner) Wake() {
 }
 
 // Run runs jobs until ctx ends, and returns when the runs of this instance have ended.
-// The first poll is at a random moment within Poll, so that the instances of a fleet do
-// not poll together when they start.
+// The first poll is at a random moment within Poll. So instances that start at the same
+// time do not poll at the same time.
 func (r *Runner) Run(ctx context.Context) {
 	defer r.work.Wait()
 	added, wait := false, rand.N(r.Poll)
@@ -137,8 +137,7 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// heed reports whether err is nil. If the database returns errors one after another, only
-// the first is logged.
+// heed reports whether err is nil. Of several errors in a row, it logs only the first.
 func (r *Runner) heed(ctx context.Context, err error) bool {
 	if err != nil && !r.failing && ctx.Err() == nil {
 		r.Log.Warn("jobs are stalled: their rows cannot be read from the database", "error", err)
@@ -149,7 +148,7 @@ func (r *Runner) heed(ctx context.Context, err error) bool {
 
 // poll begins the due jobs and returns the time until the next poll.
 func (r *Runner) poll(ctx context.Context) time.Duration {
-	next := r.Poll - rand.N(r.Poll/4) // so that instances drift apart
+	next := r.Poll - rand.N(r.Poll/4) // random, so that instances poll at different times
 	rows, now, err := r.Rows.Jobs(ctx)
 	if !r.heed(ctx, err) {
 		return next
@@ -172,7 +171,7 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	return max(next, r.pollMin())
 }
 
-// Wanted returns the jobs that have work, or always run.
+// Wanted returns the jobs that have work, and those that always run.
 func Wanted(ctx context.Context, all []Definition) (wanted []Definition) {
 	for _, d := range all {
 		if d.IsWanted == nil || d.IsWanted(ctx) {
@@ -182,8 +181,9 @@ func Wanted(ctx context.Context, all []Definition) (wanted []Definition) {
 	return wanted
 }
 
-// postpone makes jobs without work due later, in the given rows only, so that they are
-// neither run nor overdue. It reports whether a job with work has no row yet.
+// postpone makes idle jobs without work due later, so that they are neither run nor
+// overdue. It changes only rows, not the database. It reports whether a job with work has
+// no row yet.
 func (r *Runner) postpone(ctx context.Context, rows []Row, now time.Time) (isMissing bool) {
 	for _, d := range r.Jobs {
 		if d.IsWanted == nil {
@@ -201,10 +201,9 @@ func (r *Runner) postpone(ctx context.Context, rows []Row, now time.Time) (isMis
 	return isMissing
 }
 
-// begin tries to run a job, unless this instance already does. After a run it reads the
-// rows again, because the job may be due before the next poll. If no run began it does
-// not read them, because another instance has the lock, and begin would request it
-// without a pause.
+// begin tries to run a job, unless this instance already does. After a run it wakes the
+// runner, because the job may be due before the next poll. If no run began, another
+// instance has the lock; waking the runner would then request the lock without a pause.
 func (r *Runner) begin(ctx context.Context, d Definition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,7 +222,8 @@ func (r *Runner) begin(ctx context.Context, d Definition) {
 	})
 }
 
-// LockKey returns the key of a job in the lock. No pool's id contains a colon.
+// LockKey returns the key of a job's lock. It differs from all pools' ids, because they
+// contain no colon.
 func LockKey(name string) string { return "job:" + name }
 
 // try runs a job once, if the lock and the row allow it, and reports whether it did.
@@ -274,7 +274,7 @@ func (r *Runner) run(ctx context.Context, d Definition, run Run) {
 	log.Log(last, level, "job ended", "result", o.Result, "error", o.Error, "duration_ms", time.Since(begun).Milliseconds())
 }
 
-// do does the work while the runner reports that it is alive.
+// do does the work, and meanwhile reports that the runner is alive.
 func (r *Runner) do(ctx context.Context, d Definition, run Run) (report []byte, err error) {
 	//double:unfenced ctx, d.Max, draw => context.WithoutCancel(ctx), 10*d.Max, draw
 	bounded, cancel := context.WithTimeoutCause(ctx, d.Max, draw.Errorf(CodeTooLong, "the run took longer than %s", d.Max))
@@ -301,9 +301,9 @@ func (r *Runner) do(ctx context.Context, d Definition, run Run) (report []byte, 
 // hearMax is the maximum time between two reports that the runner is alive.
 const hearMax = 30 * time.Second
 
-// hear reports to the row that the runner is alive, until the work has ended. If it
-// cannot report for most of StaleAfter, the run is lost, because another instance may be
-// about to take it over.
+// hear reports to the row that the runner is alive, until the work has ended. If no
+// report succeeds for most of StaleAfter, it ends the run as lost: another instance may
+// be about to take it over.
 func (r *Runner) hear(ctx context.Context, lose context.CancelCauseFunc, run Run) {
 	stale, heard := run.StaleAfter, time.Now()
 	for {

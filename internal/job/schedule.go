@@ -24,15 +24,16 @@ const (
 type Schedule struct {
 	cron cron.Schedule
 	zone *time.Location
-	// hourly means that the hours are a pattern, or that there are no hours. Then the
-	// schedule fires twice at a local time that a change of clocks repeats.
+	// hourly means that the hours are a pattern such as "*", or that the schedule is an
+	// interval. Such a schedule fires twice at a local time that a change of clocks repeats.
 	hourly bool
 }
 
-// Parse reads a schedule: "every 6h", or the five fields of cron in UTC, such as "0
-// 1,2,3 * * *", or in a time zone, with "CRON_TZ=Europe/Berlin" before them. A time
-// that a change of clocks skips fires within the hour after it. A time that it repeats
-// fires once, unless the hours are a pattern such as "*". Error: CodeInvalidRequest.
+// Parse reads a schedule: "every 6h", or the five fields of cron, such as "0 1,2,3 * *
+// *". The fields are in UTC, or in a time zone if they follow "CRON_TZ=Europe/Berlin". If
+// a change of clocks skips a firing's time, it fires within the hour after that. A
+// repeated time fires once, unless the hours are a pattern such as "*". Error:
+// CodeInvalidRequest.
 func Parse(text string) (Schedule, error) {
 	if len(text) > ScheduleMax {
 		return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule must have at most %d characters", ScheduleMax)
@@ -72,7 +73,7 @@ func Parse(text string) (Schedule, error) {
 	return s, nil
 }
 
-// Next returns the first firing after t, in UTC; zero if there is none within five
+// Next returns the first firing after t, in UTC, or zero if there is none within five
 // years.
 func (s Schedule) Next(t time.Time) time.Time {
 	next := s.nextOnWall(t)
@@ -85,8 +86,9 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return next
 }
 
-// nextOnWall is Next by local time. It computes in UTC, which has no skipped or repeated
-// times, so that each local firing is one instant.
+// nextOnWall returns the first firing after t by local time. It computes as if local
+// times were UTC, which has no skipped or repeated times. So each local firing is one
+// instant.
 func (s Schedule) nextOnWall(t time.Time) time.Time {
 	for wall := asUTC(t.In(s.zone)); ; {
 		if wall = s.cron.Next(wall); wall.IsZero() {
@@ -98,20 +100,22 @@ func (s Schedule) nextOnWall(t time.Time) time.Time {
 	}
 }
 
-// asUTC returns the instant at which a UTC clock shows the local time of t.
+// asUTC returns the time at which a clock in UTC shows what a clock in t's zone shows at
+// t.
 func asUTC(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// firstOn returns the first instant at which a clock in the zone shows the time that a
-// UTC clock shows at wall. If a change of clocks skips that time, it returns the
-// instant at which the clock would have shown it without the change.
+// firstOn returns the first instant at which a clock in the zone shows the same time as a
+// UTC clock at wall. If a change of clocks skips that time, it returns the instant at
+// which the clock would have shown it without the change.
 func firstOn(wall time.Time, zone *time.Location) time.Time {
 	offset := func(t time.Time) time.Duration {
 		_, seconds := t.In(zone).Zone()
 		return time.Duration(seconds) * time.Second
 	}
-	// No zone is more than a day from UTC, or changes twice within two days.
+	// No zone differs from UTC by more than a day, or changes its offset twice within two
+	// days.
 	before, after := wall.Add(-offset(wall.AddDate(0, 0, -1))), wall.Add(-offset(wall.AddDate(0, 0, 1)))
 	if asUTC(before.In(zone)).Equal(wall) || !asUTC(after.In(zone)).Equal(wall) {
 		return before
@@ -119,9 +123,9 @@ func firstOn(wall time.Time, zone *time.Location) time.Time {
 	return after
 }
 
-// Midnight returns the time at which a local day begins in a zone. It is later than
-// midnight if a change of clocks skips midnight. A day outside its month is normalized as
-// in [time.Date].
+// Midnight returns the beginning of a local day in a zone. It is later than midnight if a
+// change of clocks skips midnight. A day outside its month is normalized as in
+// [time.Date].
 func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
 	return firstOn(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone).In(zone)
 }
@@ -135,7 +139,7 @@ func (s Schedule) Zone() *time.Location { return s.zone }
 // nextDay returns the first firing after t that is on a later local day than t.
 func (s Schedule) nextDay(t time.Time) time.Time {
 	next := s.Next(t)
-	for s.Day(next) == s.Day(t) && !next.IsZero() { // cron fires at most once a minute; an interval of a second takes 86,400 steps
+	for s.Day(next) == s.Day(t) && !next.IsZero() { // cron fires at most once a minute; an interval of a second needs 86,400 steps
 		next = s.Next(next)
 	}
 	return next

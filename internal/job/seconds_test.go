@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/job"
 )
 
-// once is a lock that only its first caller gets. Later callers are answered that another
-// instance has it.
+// once is a lock that only its first caller gets. For later callers, another instance has
+// it.
 type once struct {
 	tries atomic.Int64
 	// tried is called after each refusal, unless nil.
@@ -30,9 +30,9 @@ func (o *once) WithLock(ctx context.Context, _ string, fn func(context.Context, 
 	return draw.Errorf(draw.CodeContended, "another instance has the lock")
 }
 
-// TestSchedulesOfASecondAreKept: a schedule of a second is kept, however seldom the rows
-// are read: the end of a run wakes the runner. An earlier version of the runner made only
-// the first of these runs.
+// TestSchedulesOfASecondAreKept: a job runs every second even if the rows are read
+// seldom, because the end of a run wakes the runner. An earlier version of the runner ran
+// it only once.
 func TestSchedulesOfASecondAreKept(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		var runs atomic.Int64
@@ -47,9 +47,9 @@ func TestSchedulesOfASecondAreKept(t *testing.T) {
 	})
 }
 
-// TestATakenLockIsNotTriedWithoutPause: when its run has ended, a runner finds that
-// another instance has the lock. It tries the lock again only at its next poll. The
-// broken double, which wakes after every try, is detected.
+// TestATakenLockIsNotTriedWithoutPause: after a run, a runner finds that another instance
+// has the lock. It tries the lock again only at its next poll. The broken double wakes
+// after every try.
 func TestATakenLockIsNotTriedWithoutPause(t *testing.T) {
 	t.Parallel()
 	for _, double := range []bool{false, true} {

@@ -33,7 +33,8 @@ func (s *seen) again(t *testing.T) {
 	}
 }
 
-// TestStartingFleetRunsADueJobOnce: a fleet that starts on a job that is due runs it once.
+// TestStartingFleetRunsADueJobOnce: if a fleet starts while a job is due, the job runs
+// once.
 func TestStartingFleetRunsADueJobOnce(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}
@@ -53,14 +54,14 @@ func TestStartingFleetRunsADueJobOnce(t *testing.T) {
 }
 
 // arriving is a database that records when instances read it. Its job is due at one
-// instant. Once an instance has read that, the job is no longer due.
+// instant. From then on it returns no rows, so that no run begins.
 type arriving struct {
 	job.Runs
 	due time.Time
 
 	mu sync.Mutex
-	// started has the time of each instance's first read, fired the times of reads after
-	// due.
+	// started contains the time of each instance's first read, fired the times of reads
+	// after due.
 	started, fired []time.Time
 }
 
@@ -95,7 +96,8 @@ func crowded(at []time.Time, span time.Duration) bool {
 	return false
 }
 
-// arrive starts 60 instances at one instant with a job that is due two polls later.
+// arrive starts 60 instances at the same time, with a job that is due two and a half
+// polls later.
 func arrive(t *testing.T, edit func(*job.Runner)) (started, fired []time.Time) {
 	t.Helper()
 	const instances, poll = 60, 4 * time.Second
@@ -111,16 +113,16 @@ func arrive(t *testing.T, edit func(*job.Runner)) (started, fired []time.Time) {
 		edit(r)
 		all.Go(func() { r.Run(ctx) })
 	}
-	time.Sleep(time.Until(a.due) + poll/2) // no instance polls twice from the instant on
+	time.Sleep(time.Until(a.due) + poll/2) // from due on, no instance polls twice
 	cancel()
 	all.Wait()
 	require.Len(t, a.started, instances)
 	return a.started, a.fired
 }
 
-// TestFleetDoesNotComeAtOnce: instances that start at one moment, or that wait for one
-// firing, read the database at different times. A fleet that polls when it starts is
-// detected.
+// TestFleetDoesNotComeAtOnce: instances that start at the same time, or that wait for the
+// same firing, read the database at different times. The broken double polls when it
+// starts.
 func TestFleetDoesNotComeAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,19 +27,19 @@ type Line struct {
 	// IsEndless means that the prize is an endless blank: Remaining is not to be shown.
 	IsEndless bool
 	Value     decimal.Decimal
-	// ToVersion is the last version of the pool that the day counts.
+	// ToVersion is the last version of the pool that belongs to the day.
 	ToVersion int64
 }
 
 // DaysMax is the maximum number of days of a pool that are written at once.
 const DaysMax = 400
 
-// Stated reads what a statement covers and writes its lines.
+// Stated reads the rows that a statement covers, and writes the lines.
 type Stated interface {
 	PoolIDs(ctx context.Context) ([]string, error)
-	// StateDays writes the lines of those finished days of a pool that have no lines
-	// yet. Days are local to the run's zone, and the run fences the writes. It returns
-	// the number of days, at most DaysMax, 0 if no day is left.
+	// StateDays writes the lines of a pool's finished days that have no lines yet. Days are
+	// local to the run's zone, and the run fences the writes. It returns the number of
+	// written days, at most DaysMax; 0 means that no day is left.
 	StateDays(ctx context.Context, run Run, poolID string) (int, error)
 }
 
@@ -47,8 +47,8 @@ type Stated interface {
 const statementMax = time.Hour
 
 // Statement returns the job that writes a line for each pool, local day and prize. It
-// fires at 01:00, 02:00 and 03:00 and succeeds once a day. Each award is counted on one
-// day: days are divided between two versions.
+// fires at 01:00, 02:00 and 03:00 and succeeds once a day. A day begins and ends between
+// two versions, so that each award counts on one day.
 func Statement(store Stated) Definition {
 	return Definition{
 		Name: StatementName, Schedule: "0 1,2,3 * * *", Per: PerDay, Max: statementMax,

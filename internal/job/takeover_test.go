@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// deaf is a database that a runner can only read: its reports get lost, like those of a
-// paused machine.
+// deaf is a database that loses the reports of a runner, as if the machine were paused.
+// The runner can still read it.
 type deaf struct {
 	job.Runs
 	is *atomic.Bool
@@ -30,7 +30,7 @@ func (d deaf) HearJob(ctx context.Context, run job.Run) (time.Duration, error) {
 	return d.Runs.HearJob(ctx, run)
 }
 
-// unfenced writes the end of a run even if the row is no longer the run's.
+// unfenced writes the end of a run even if the row belongs to another run.
 type unfenced struct {
 	job.Runs
 	store *stock.Store
@@ -41,12 +41,12 @@ func (u unfenced) FinishJob(ctx context.Context, run job.Run, o job.Outcome) err
 	if err != nil {
 		return err
 	}
-	run.Token, run.Began = r.Token, r.StartedAt // as if it were the last run
+	run.Token, run.Began = r.Token, r.StartedAt // as if it were the current run
 	return u.Runs.FinishJob(ctx, run, o)
 }
 
-// takeover pauses a runner during its work, waits until another runner has taken over
-// and works, and returns after the first runner has resumed and ended.
+// takeover pauses a runner during its work until another runner has taken over and works.
+// It returns after the first runner has resumed and both runs have ended.
 func takeover(t *testing.T, f *fleet, edit func(*job.Options)) {
 	t.Helper()
 	asleep, taken, woken, done := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -57,7 +57,7 @@ func takeover(t *testing.T, f *fleet, edit func(*job.Options)) {
 		}
 		deafened.Store(true)
 		close(asleep)
-		<-taken // even if its context has ended
+		<-taken // it does not end with its context
 		return []byte(`{"by":"the first"}`), nil
 	}))
 	first.Locker, first.Runs = nobody{}, deaf{f.stores[0], &deafened}
@@ -100,8 +100,8 @@ type endings struct{ ended func() }
 func (endings) Seen(context.Context, []job.Row, time.Time) {}
 func (e endings) Ended(string, job.Result)                 { e.ended() }
 
-// judgeTakeover returns what is wrong after a takeover. The first run must be lost, and
-// nothing may be stored that it wrote late.
+// judgeTakeover returns the fault after a takeover, "" for none. The first run must be
+// lost, and its late writes must not be stored.
 func judgeTakeover(f *fleet) string {
 	runs, r := f.runs("work"), f.row("work")
 	switch {
@@ -116,7 +116,7 @@ func judgeTakeover(f *fleet) string {
 }
 
 // TestPausedRunnerIsReplacedAndFenced: a paused runner is replaced after stale_after.
-// When it resumes, the fence prevents its write. The broken double without the fence
+// When it resumes, the fence prevents its write. The broken double has no fence, and
 // writes.
 func TestPausedRunnerIsReplacedAndFenced(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
@@ -131,7 +131,8 @@ func TestPausedRunnerIsReplacedAndFenced(t *testing.T) {
 	})
 }
 
-// hasty is a database whose runs are taken over even if their runners have reported.
+// hasty is a database that ignores reports of runners, so that every run may be taken
+// over.
 type hasty struct{ *stock.Store }
 
 func (h hasty) Jobs(ctx context.Context) ([]job.Row, time.Time, error) {
@@ -149,8 +150,8 @@ func (h hasty) BeginJob(ctx context.Context, name, host string) (job.Run, bool, 
 	return h.Store.BeginJob(ctx, name, host)
 }
 
-// staleLong is so long that even a busy machine does not delay a report by three fifths
-// of it.
+// staleLong is so long that no report is late by three fifths of it, even on a busy
+// machine.
 const staleLong = 10 * time.Second
 
 // works starts three instances with a job that takes longer than staleLong, and returns
@@ -179,9 +180,8 @@ func works(t *testing.T, f *fleet, edit func(n int, o *job.Options)) *atomic.Int
 	return &runs
 }
 
-// TestHolderThatRenewsIsNotTakenOver: a runner that reports is not replaced, however
-// long it works. The broken double, which ignores the time of the last report, replaces
-// it.
+// TestHolderThatRenewsIsNotTakenOver: a runner that reports is not replaced, however long
+// it works. The broken double ignores the time of the last report, and replaces it.
 func TestHolderThatRenewsIsNotTakenOver(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		runs := works(t, f, func(int, *job.Options) {})

@@ -26,7 +26,7 @@ type View struct {
 	DueAt      string  `json:"due_at"`
 	// OverdueSeconds is how long the job has been due without a run.
 	OverdueSeconds int64 `json:"overdue_seconds"`
-	// Requested means that an actor asked for a run that has not begun.
+	// Requested means that an actor requested a run that has not begun.
 	Requested   bool    `json:"requested"`
 	LastSuccess *string `json:"last_success"`
 	LastError   *string `json:"last_error"`
@@ -34,11 +34,11 @@ type View struct {
 	LastErrorCode *draw.Code `json:"last_error_code"`
 	ChangedBy     *string    `json:"changed_by"`
 	ChangedAt     string     `json:"changed_at"`
-	// Report is the last report of a run; absent if it was not read.
+	// Report is the last report of a run. It is absent if it was not read.
 	Report json.RawMessage `json:"report,omitempty"`
 }
 
-// View returns the row's view at an instant of the database's clock.
+// View returns the row's view at a time of the database's clock.
 func (r *Row) View(now time.Time) View {
 	report := json.RawMessage(r.Report)
 	if !jsontext.Value(report).IsValid() {

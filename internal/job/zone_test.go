@@ -31,8 +31,8 @@ func TestLocalDayBeginsOnce(t *testing.T) {
 	}
 }
 
-// TestPatternSchedulesSurviveClockChanges: if the hours of a schedule are a pattern, a
-// change of clocks by an hour lengthens an interval between firings by at most an hour.
+// TestPatternSchedulesSurviveClockChanges: if the hours are a pattern, a change of clocks
+// by an hour lengthens the time between two firings by at most an hour.
 func TestPatternSchedulesSurviveClockChanges(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "Africa/Cairo", "America/Santiago", "Australia/Lord_Howe", "Asia/Kathmandu"} {
 		for fields, hours := range map[string]float64{"30 * * * *": 1, "*/15 * * * *": 0.25, "0 */6 * * *": 6} {
