@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// dialMax bounds the connection, and the handshake of TLS; attemptMax bounds all.
+	// dialMax bounds the connection, and also the TLS handshake. attemptMax bounds the
+	// attempt.
 	dialMax    = 5 * time.Second
 	attemptMax = 15 * time.Second
 	urlMax     = 1000
@@ -34,12 +35,12 @@ var errRefused = errors.New("address refused")
 type Dialer struct {
 	allowed []netip.Prefix
 	guard   *ssrf.Guardian
-	// Resolver is nil for the system's; tests set it.
+	// Resolver is nil for the system's resolver; tests set it.
 	Resolver *net.Resolver
 }
 
-// NewDialer returns a Dialer that refuses IANA's special-purpose ranges, except allowed
-// ones.
+// NewDialer returns a Dialer that refuses IANA's special-purpose addresses, except those
+// in allowed.
 func NewDialer(allowed []netip.Prefix) *Dialer {
 	var v4, v6 []netip.Prefix
 	for _, p := range allowed {
@@ -55,8 +56,8 @@ func NewDialer(allowed []netip.Prefix) *Dialer {
 	}
 }
 
-// control checks the address that is dialled, whichever name was resolved to it. Without
-// TLS, it allows only allowed networks.
+// control returns a function that checks the address that is dialled, whatever name
+// resolved to it. Without TLS, only allowed networks may be dialled.
 func (d *Dialer) control(isPlain bool) func(network, address string, c syscall.RawConn) error {
 	return func(network, address string, c syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
@@ -68,7 +69,7 @@ func (d *Dialer) control(isPlain bool) func(network, address string, c syscall.R
 }
 
 func (d *Dialer) mayDial(network string, at netip.AddrPort, isPlain bool, c syscall.RawConn) bool {
-	// A zone, or an IPv6 form of an IPv4 address, must not hide an address.
+	// Neither a zone nor the IPv6 form of an IPv4 address may hide an address.
 	addr := at.Addr().Unmap().WithZone("")
 	for _, p := range d.allowed {
 		if p.Contains(addr) {
@@ -91,9 +92,9 @@ func (d *Dialer) newClient(isPlain bool) *http.Client {
 	}
 }
 
-// CheckURL returns an error unless a hook may have a URL: https with a host, without
-// user info and fragment; http only where inner networks are allowed. A literal address
-// that could not be dialled is refused at once. Error: CodeInvalidRequest.
+// CheckURL returns an error unless a hook may have the URL. It must be https with a host,
+// without user info and fragment. http is only for allowed networks. An address in the
+// URL is refused if it cannot be dialled. Error: CodeInvalidRequest.
 func (d *Dialer) CheckURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || len(text) > urlMax {
@@ -124,8 +125,8 @@ func (d *Dialer) CheckURL(text string) error {
 }
 
 // parseLiteral reads an address in any form that some resolver accepts, such as
-// 0x7f000001 and 127.1; a form that Go does not read counts as 0.0.0.0, the unspecified
-// address.
+// 0x7f000001 and 127.1. For a form that Go does not parse, it returns the unspecified
+// address 0.0.0.0, which is refused.
 func parseLiteral(host string) (netip.Addr, bool) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr, true
@@ -147,7 +148,7 @@ func isNumber(part string) bool {
 	return strings.Trim(strings.ToLower(part), digits) == ""
 }
 
-// clients are the clients of a relay: for http, and for https.
+// clients are the clients of a sender: one for http, one for https.
 type clients struct{ plain, secure *http.Client }
 
 func (d *Dialer) newClients() *clients { return &clients{d.newClient(true), d.newClient(false)} }
@@ -166,8 +167,8 @@ func (c *clients) close() {
 	c.secure.CloseIdleConnections()
 }
 
-// describe returns the displayed text of an error. It contains no byte of an answer,
-// and no address.
+// describe returns the text of an error for people. It contains no byte of an answer, and
+// no address.
 func describe(err error) string {
 	var network net.Error
 	var certificate *tls.CertificateVerificationError

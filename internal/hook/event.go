@@ -36,7 +36,7 @@ const (
 	TypeClosed       Type = "pool.closed"
 )
 
-// Types returns all types that a hook may want.
+// Types returns all types of events.
 func Types() []Type {
 	return []Type{
 		TypeWon, TypeLost, TypeClaimed, TypeFulfilled, TypeReopened, TypeExpired, TypeVoided, TypeReplaced,
@@ -44,15 +44,15 @@ func Types() []Type {
 	}
 }
 
-// Place is a place in the events of a pool: a version of its history, and the number of
-// a step.
+// Place is a place among the events of a pool: a version of its history, and the number
+// of a step.
 type Place struct{ Version, Step int64 }
 
 // Event is an event in a pool.
 type Event struct {
 	Type Type
-	// At is the place that is reached when all events of this event's entry, or step,
-	// are sent.
+	// At is the place that a cursor reaches when all events of this event's entry, or step,
+	// have been sent.
 	At Place
 	// PrizeID is "" for events without a prize.
 	PrizeID string
@@ -77,7 +77,7 @@ type body struct {
 	Name    string `json:"name,omitzero"`
 	Value   string `json:"value,omitzero"`
 	Unit    int64  `json:"unit,omitzero"`
-	// ClaimUntil is null for an award that needs a claim and has no deadline.
+	// ClaimUntil is null if an award needs a claim but has no deadline.
 	ClaimUntil jsontext.Value `json:"claim_until,omitzero"`
 	Reference  string         `json:"reference,omitzero"`
 	Returned   int64          `json:"returned,omitzero"`
@@ -90,8 +90,8 @@ type body struct {
 	Actor     string `json:"actor,omitzero"`
 }
 
-// newID returns the id of an event, or of an entry. The id never changes, and differs
-// in another history.
+// newID returns the id of an event, or of an entry. The id never changes. In another
+// history it differs.
 func newID(poolID, place, drawID, kind string, at time.Time) string {
 	return hash("drawsvc event v1\n" + poolID + "\n" + place + "\n" + drawID + "\n" + kind + "\n" + at.UTC().Format(draw.TimeFormat))
 }
@@ -101,10 +101,10 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// placeOf names the place of an entry of the history.
+// placeOf returns the text that names the place of an entry in ids.
 func placeOf(version int64) string { return "version " + strconv.FormatInt(version, 10) }
 
-// EntryID returns the id of an entry of the history, which a cursor keeps.
+// EntryID returns the id of an entry of the history. A cursor stores it.
 func EntryID(poolID string, e draw.Entry) string {
 	kind, drawID := "move", ""
 	switch {
@@ -116,12 +116,12 @@ func EntryID(poolID string, e draw.Entry) string {
 	return newID(poolID, placeOf(e.Version()), drawID, "entry "+kind, e.At())
 }
 
-// Budgets reads what follows only from the history before an entry.
+// Budgets reads values that depend on the history before an entry.
 type Budgets interface {
-	// LastRedirect returns the time of the last award before a version that a budget
-	// redirected, the zero time for none.
+	// LastRedirect returns the time of the last award before a version whose unit was
+	// replaced because of a budget, the zero time for none.
 	LastRedirect(ctx context.Context, version int64) (time.Time, error)
-	// Spent returns the value, in cents, that was issued from a time up to a version.
+	// Spent returns the value, in cents, of the units issued from a time up to a version.
 	Spent(ctx context.Context, from time.Time, version int64) (int64, error)
 }
 
@@ -139,11 +139,11 @@ type Deriver struct {
 // Start is the state of a pool before the first entry.
 type Start struct {
 	PoolID string
-	// Prizes have the stock of that version; IssuedAll is the number of units that all
-	// of them had issued. A prize that is added later has stock 0.
+	// Prizes have the stock at that version. IssuedAll is the number of units of all prizes
+	// that had been issued. A prize that is added later has stock 0.
 	Prizes    []draw.Prize
 	IssuedAll int64
-	// Rules are the rules in force, nil for none; ReadRules reads the rules of a change.
+	// Rules are the rules in force, nil for none. ReadRules reads the rules of a change.
 	Rules     *draw.Rules
 	ReadRules func(*draw.Change) *draw.Rules
 	Budgets   Budgets
@@ -181,11 +181,11 @@ func (d *Deriver) add(b body, version int64, drawID string, at time.Time) {
 	d.events = append(d.events, newEvent(&b, d.poolID, placeOf(version), drawID, at))
 }
 
-// newEvent returns the event of a body, at a place that the page gives it.
+// newEvent returns the event of a body. The page sets the event's place later.
 func newEvent(b *body, poolID, place, drawID string, at time.Time) Event {
 	b.ID, b.At = newID(poolID, place, drawID, string(b.Type), at), at.UTC().Format(draw.TimeFormat)
 	text, err := json.Marshal(b)
-	if err != nil { // the store holds valid UTF-8 only
+	if err != nil { // the store contains only valid UTF-8
 		text = jsontext.Value(`{"id":"` + b.ID + `","type":"` + string(b.Type) + `"}`)
 	}
 	return Event{Type: b.Type, PrizeID: b.Prize, Time: at, Body: text}
@@ -216,7 +216,7 @@ func (d *Deriver) deriveAward(ctx context.Context, a *draw.Award) error {
 	return nil
 }
 
-// markClaim sets until when an award has to be claimed, by the rules of its version.
+// markClaim sets the deadline for claiming an award, by the rules at the award's version.
 // Error: CodeRulesUnreadable, because the members of an event must never change.
 func (d *Deriver) markClaim(b *body, a *draw.Award) error {
 	if why := d.rules.Unreadable(); why != nil {
@@ -233,8 +233,8 @@ func (d *Deriver) markClaim(b *body, a *draw.Award) error {
 	return nil
 }
 
-// deriveBudget adds budget.spent for the first award of a window that the budget
-// redirected.
+// deriveBudget adds budget.spent for the first award of a budget's period whose unit the
+// budget replaced.
 func (d *Deriver) deriveBudget(ctx context.Context, a *draw.Award) error {
 	from := d.rules.Budget.Per.Start(a.At, d.rules.Zone)
 	last, err := d.budgets.LastRedirect(ctx, a.Version)
@@ -260,8 +260,8 @@ func (d *Deriver) deriveMove(m *draw.Move) {
 	d.deriveLevel(p, left-m.Delta, left, m.Version, "", m.At)
 }
 
-// deriveLevel adds the events that follow from the level of a prize, which an entry has
-// changed.
+// deriveLevel adds the events of a falling level: an entry has lowered the number of
+// remaining units of a prize.
 func (d *Deriver) deriveLevel(p *draw.Prize, before, after, version int64, drawID string, at time.Time) {
 	if p.IsEndless() || after >= before {
 		return
@@ -295,7 +295,7 @@ func (d *Deriver) deriveChange(c *draw.Change) {
 		return
 	}
 	if json.Unmarshal([]byte(c.Body), &said) != nil {
-		return // a newer instance may write other bodies
+		return // a newer instance may write bodies of another form
 	}
 	states := map[draw.State]Type{draw.StateOpen: TypeOpened, draw.StatePaused: TypePaused, draw.StateClosed: TypeClosed}
 	switch {

@@ -14,13 +14,14 @@ import (
 const (
 	// HooksMax is the maximum number of hooks.
 	HooksMax = 20
-	// FilterMax is the maximum number of pools, or of prizes, that a hook names.
+	// FilterMax is the maximum number of pools, and of prizes, that a filter names.
 	FilterMax = 100
-	// RotationMax is how long messages also have the signature of a former secret.
+	// RotationMax is the time during which messages also have the signature of a former
+	// secret.
 	RotationMax = 24 * time.Hour
 	// FormerMax is the maximum number of former secrets that sign.
 	FormerMax = 4
-	// SecretLength is that of a secret, in bytes.
+	// SecretLength is the length of a secret, in bytes.
 	SecretLength = 32
 	secretPrefix = "whsec_"
 )
@@ -28,24 +29,24 @@ const (
 // State is the state of a hook.
 type State string
 
-// The states of a hook. The cursors remain in each of them, so nothing is lost.
+// The states of a hook. In each state the cursors remain, so that no event is lost.
 const (
-	// StateOn sends events. StateFailing is on, with a message that waits for its next
-	// attempt.
+	// StateOn means that events are sent. StateFailing is on, too, but a message waits for
+	// its next attempt.
 	StateOn      State = "on"
 	StateFailing State = "failing"
-	// StateOff sends nothing; see Why.
+	// StateOff means that nothing is sent; see Why.
 	StateOff State = "off"
-	// StateForked means that a pool's history differs from the one that was sent; the
-	// hook waits for a replay.
+	// StateForked means that a pool's history differs from the one whose events were sent.
+	// The hook waits for a replay.
 	StateForked State = "forked"
 )
 
 // Why is the reason of StateOff.
 type Why string
 
-// The reasons. WhyGone means that the receiver answered 410, WhyExhausted that the last
-// attempt failed.
+// The reasons. WhyGone means that the receiver answered 410. WhyExhausted means that the
+// last attempt failed.
 const (
 	WhyOperator  Why = "operator"
 	WhyGone      Why = "gone"
@@ -56,8 +57,8 @@ const (
 type Filter struct {
 	// Types are the types of events; nil means all but award.lost.
 	Types []Type
-	// Pools and Prizes are ids; nil means all. Events without a prize pass every filter of
-	// prizes.
+	// Pools and Prizes are ids; nil means all. Events without a prize pass the filter
+	// whatever Prizes contains.
 	Pools, Prizes []string
 }
 
@@ -66,26 +67,28 @@ type Hook struct {
 	ID  string
 	URL string
 	Filter
-	// IsOff and Why are the stored parts of the state.
+	// IsOff and Why are the part of the state that is stored.
 	IsOff bool
 	Why   Why
 	// Revision counts the changes of the hook. A relay that has read an older revision
 	// moves no cursor.
 	Revision int64
-	// Secret signs, and Former sign too, the latest first. Only relays read them.
+	// Secret signs. The secrets in Former sign, too; the latest comes first. Only relays
+	// read them.
 	Secret []byte
 	Former []Former
-	// FormerUntil is when the latest former secret stops to sign, the zero time for none.
+	// FormerUntil is when the latest former secret stops signing, the zero time for none.
 	FormerUntil time.Time
 }
 
-// Former is a secret that was replaced, and signs until a time.
+// Former is a secret that was replaced, but still signs until a time.
 type Former struct {
 	Secret []byte
 	Until  time.Time
 }
 
-// Rotated returns the hook with a new secret at a time. A hook without Secret has lost it.
+// Rotated returns the hook with a new secret at a time. If Secret is nil, it has been
+// lost.
 func (h Hook) Rotated(now time.Time) Hook {
 	all := h.Former
 	if h.Secret != nil {
@@ -104,10 +107,10 @@ func (h Hook) Rotated(now time.Time) Hook {
 	return h
 }
 
-// Status is the displayed state of a hook besides its settings.
+// Status is the state of a hook, as it is shown in addition to its settings.
 type Status struct {
 	State State
-	// Why is the reason of StateOff, and the place of StateForked.
+	// Why is the reason of StateOff, or the place of StateForked.
 	Why string
 	Lag Lag
 	// Last is the last answer, the zero value for none.
@@ -116,11 +119,11 @@ type Status struct {
 	NextAt time.Time
 }
 
-// Lag is the backlog of a hook: the events that were not sent yet.
+// Lag is the backlog of a hook.
 type Lag struct {
 	// Events is the number of entries of the history that the hook has not passed.
 	Events int64
-	// Oldest is the time of the oldest of them, the zero time for none.
+	// Oldest is the time of the oldest of these entries, the zero time for none.
 	Oldest time.Time
 }
 
@@ -134,17 +137,18 @@ type Seen struct {
 type Create struct {
 	URL string
 	Filter
-	// FromStart sends the history from its start; otherwise from now on.
+	// FromStart means that events of the whole history are sent; otherwise only events from
+	// now on.
 	FromStart bool
 }
 
-// Change is a request to change a hook; nil members do not change it.
+// Change is a request to change a hook; nil members leave their values unchanged.
 type Change struct {
 	URL    *string
 	Types  *[]Type
 	Pools  *[]string
 	Prizes *[]string
-	// IsOff is the wanted state.
+	// IsOff turns the hook off if true, and on if false.
 	IsOff *bool
 }
 
@@ -179,7 +183,7 @@ func (h Hook) Changed(c *Change) Hook {
 	return h
 }
 
-// Check returns an error unless the filter may be requested. Error: CodeInvalidRequest.
+// Check returns an error unless a hook may have the filter. Error: CodeInvalidRequest.
 func (f *Filter) Check() error {
 	if f.Types != nil && len(f.Types) == 0 {
 		return draw.Errorf(draw.CodeInvalidRequest, "types is empty; leave it out, or give null, for all but award.lost")
@@ -205,7 +209,7 @@ func (f *Filter) Check() error {
 	return nil
 }
 
-// Effective returns the types that the filter wants.
+// Effective returns the types of events that pass the filter.
 func (f *Filter) Effective() []Type {
 	if f.Types != nil {
 		return f.Types
@@ -224,7 +228,7 @@ func (f *Filter) Wants(e *Event) bool {
 // WantsPool reports whether a pool passes the filter.
 func (f *Filter) WantsPool(id string) bool { return f.Pools == nil || slices.Contains(f.Pools, id) }
 
-// IsLike reports whether two filters want the same.
+// IsLike reports whether two filters let the same events pass.
 func (f *Filter) IsLike(other *Filter) bool {
 	return hasSame(f.Effective(), other.Effective()) && (f.Pools == nil) == (other.Pools == nil) && (f.Prizes == nil) == (other.Prizes == nil) &&
 		hasSame(f.Pools, other.Pools) && hasSame(f.Prizes, other.Prizes)
@@ -241,7 +245,7 @@ func NewSecret() []byte {
 	return secret
 }
 
-// ShowSecret returns a secret in the form of the standard.
+// ShowSecret returns a secret in the form of Standard Webhooks.
 func ShowSecret(secret []byte) string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(secret)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // judgeSigner returns the faults of a function that signs messages. A signature must
-// verify under each secret, and must not verify with another body, id or time.
+// verify under each secret. With another body, id or time it must not verify.
 func judgeSigner(t *testing.T, set func(h http.Header, id string, at time.Time, body []byte, secrets ...[]byte) error) (faults []string) {
 	t.Helper()
 	now, secrets := time.Now(), [][]byte{NewSecret(), NewSecret()}
@@ -45,15 +45,15 @@ func judgeSigner(t *testing.T, set func(h http.Header, id string, at time.Time, 
 	return faults
 }
 
-// TestMessagesVerify: the standard's library verifies messages, under both secrets of a
-// rotation.
+// TestMessagesVerify: the library of Standard Webhooks verifies messages, under both
+// secrets of a rotation.
 func TestMessagesVerify(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, judgeSigner(t, SetHeaders))
 }
 
-// TestFormerSecretsSignForADay: a second rotation does not end the former secrets. Their
-// number is bounded.
+// TestFormerSecretsSignForADay: after a second rotation the former secrets still sign.
+// Their number is bounded.
 func TestFormerSecretsSignForADay(t *testing.T) {
 	t.Parallel()
 	first, now := NewSecret(), time.Now()
@@ -69,8 +69,8 @@ func TestFormerSecretsSignForADay(t *testing.T) {
 	require.Len(t, twice.Former, FormerMax)
 }
 
-// TestMessagesVerifyCatches: the test fails for a signer that drops the blanks of the
-// body, for one that uses only one secret, and for one that signs the time of the call.
+// TestMessagesVerifyCatches: the test detects signers that remove blanks of the body, use
+// only one secret, or sign the time of the call.
 func TestMessagesVerifyCatches(t *testing.T) {
 	t.Parallel()
 	require.NotEmpty(t, judgeSigner(t, func(h http.Header, id string, at time.Time, body []byte, secrets ...[]byte) error {
@@ -110,8 +110,7 @@ func TestInnerAddressesAreNotDialled(t *testing.T) {
 	require.Zero(t, reached.Load())
 	require.Equal(t, "address refused", strict.Test(t.Context(), &Hook{URL: "https://localhost:" + port + "/", Secret: NewSecret()}, time.Now()).Error)
 
-	// The broken double checks only the URL, so that a name or a redirect evades the
-	// check.
+	// The broken double checks only the URL, which a name or a redirect circumvents.
 	loose := &http.Client{}
 	response, err := loose.Get("http://localhost:" + port + "/")
 	require.NoError(t, err)
@@ -139,7 +138,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}())
 }
 
-// TestURLsOfHooks: a URL that would be refused later is refused at once.
+// TestURLsOfHooks: a URL that could never be used is refused when the hook is created.
 func TestURLsOfHooks(t *testing.T) {
 	t.Parallel()
 	strict, open := NewDialer(nil), NewDialer([]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")})
@@ -168,8 +167,8 @@ func TestURLsOfHooks(t *testing.T) {
 	}
 }
 
-// TestWaitsOfAMessage: the waits are those of the specification, within 10 %, and not
-// shorter than the receiver requests.
+// TestWaitsOfAMessage: the waits differ from those of the specification by at most 10 %,
+// and are not shorter than the receiver requests.
 func TestWaitsOfAMessage(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 10, AttemptsMax())
@@ -199,7 +198,7 @@ func TestWaitsOfAMessage(t *testing.T) {
 	require.Equal(t, 10, c.Attempts)
 }
 
-// eventsOf derives the events of awards of a prize with a stock.
+// eventsOf derives the events of entries of a pool with one prize and the given stock.
 func eventsOf(t *testing.T, stock int64, rules *draw.Rules, entries ...draw.Entry) (all []Event) {
 	t.Helper()
 	d := NewDeriver(&Start{PoolID: "p", Prizes: []draw.Prize{{ID: "a", Name: "A", Stocked: stock}}, Rules: rules})
@@ -215,7 +214,7 @@ func awardAt(version, unit int64) draw.Entry {
 	return draw.Entry{Award: &draw.Award{Version: version, DrawID: "d" + strconv.FormatInt(version, 10), Ordinal: 1, UserID: "u", PrizeID: "a", Unit: unit, At: time.Unix(version, 0)}}
 }
 
-// TestEventIDs: the ids of events never change, and differ in another history.
+// TestEventIDs: the ids of events never change. In another history they differ.
 func TestEventIDs(t *testing.T) {
 	t.Parallel()
 	first, again := eventsOf(t, 9, nil, awardAt(2, 1)), eventsOf(t, 5, nil, awardAt(2, 1))
@@ -228,8 +227,8 @@ func TestEventIDs(t *testing.T) {
 	require.NotEqual(t, EntryID("p", awardAt(2, 1)), EntryID("q", awardAt(2, 1)))
 }
 
-// TestMessagesAreBounded: a message has at most 100 events and 20 kB, only whole
-// entries, and at least one entry.
+// TestMessagesAreBounded: a message has at most 100 events and 20 kB. It contains only
+// whole entries, and at least one.
 func TestMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	p := Page{}

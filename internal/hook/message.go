@@ -8,20 +8,19 @@ import (
 )
 
 const (
-	// EventsMax is the maximum number of events of a message; one entry's events are never
-	// divided.
+	// EventsMax is the maximum number of events of a message. The events of one entry are
+	// never divided, even if they exceed it.
 	EventsMax = 100
-	// BodyMax is the maximum length of a message with several entries, in bytes.
+	// BodyMax is the maximum length of a message, in bytes, unless one entry exceeds it.
 	BodyMax = 20_000
 )
 
 // Page is a part of a pool's events.
 type Page struct {
 	Events []Event
-	// Last is the id of the page's start, "" without an entry.
+	// Last is the id of the place at which the page starts, "" for none.
 	Last string
-	// To is the place up to which these events are complete, and ToID its id, see
-	// [PlaceID].
+	// To is the place up to which these events are complete, and ToID its id; see [PlaceID].
 	To   Place
 	ToID string
 	// Head is the pool's version, and the number of its last step.
@@ -30,7 +29,7 @@ type Page struct {
 	ids map[Place]string
 }
 
-// Note notes a place of the page, with its id, and the events of its entry.
+// Note adds a place to the page, with its id, and the events of the entry or step there.
 func (p *Page) Note(at Place, id string, events ...Event) {
 	if p.ids == nil {
 		p.ids = map[Place]string{}
@@ -42,8 +41,8 @@ func (p *Page) Note(at Place, id string, events ...Event) {
 	p.ids[at], p.To, p.ToID = id, at, id
 }
 
-// Cut returns the events of a page that a filter wants and that fit into one message,
-// and the place up to which they are complete.
+// Cut returns the events of a page that pass a filter and fit into one message. It also
+// returns the place up to which these are complete.
 func Cut(p *Page, f *Filter) (events []Event, to Place, toID string) {
 	size := len(head("", time.Time{})) + len(tail)
 	for i := 0; i < len(p.Events); {
@@ -68,8 +67,8 @@ func head(poolID string, at time.Time) []byte {
 	return []byte(`{"type":"pool.events","timestamp":"` + at.UTC().Format(draw.TimeFormat) + `","data":{"pool":"` + poolID + `","events":[`)
 }
 
-// Body returns the body of a message with events of a pool. Its time is that of the
-// last event, so that every attempt has the same bytes.
+// Body returns the body of a message with events of a pool. Its time is the time of the
+// last event, so that every attempt sends the same bytes.
 func Body(poolID string, events []Event, at time.Time) []byte {
 	b := bytes.NewBuffer(head(poolID, at))
 	for i := range events {

@@ -11,13 +11,13 @@ import (
 type mover struct {
 	*sending
 	hook *Hook
-	// stored is the cursor as the database has it, and events are those of its message.
+	// stored is the cursor in the database. events are the events of its message.
 	stored Cursor
 	events []Event
 }
 
-// step sends one message, or begins one. goesOn reports whether it must be called again.
-// Without isMore, it begins no further message.
+// step sends one message, or begins one. goesOn reports whether step must be called
+// again. Unless isMore is set, it begins no further message.
 func (m *mover) step(ctx context.Context, isMore bool) (goesOn bool, err error) {
 	if m.stored.Message == "" {
 		next, hasMore, err := m.prepare(ctx, m.stored)
@@ -41,7 +41,7 @@ func (m *mover) step(ctx context.Context, isMore bool) (goesOn bool, err error) 
 	answer := m.send(ctx)
 	//double:hasty-relay !answer.IsAccepted() => false
 	if !answer.IsAccepted() {
-		if !isEnding(ctx) { // otherwise another relay sends the message again
+		if !isEnding(ctx) { // after the end of ctx, another relay sends the message again
 			err = m.fail(ctx, answer)
 		}
 		return false, err
@@ -101,8 +101,9 @@ func (m *mover) fail(ctx context.Context, answer Answer) error {
 	return m.Feed.EndHook(bounded, m.hook.ID, m.hook.Revision, why)
 }
 
-// prepare takes a cursor without a message and returns it with the next message, or
-// moved past entries without events. It keeps the message's events.
+// prepare gets a cursor without a message, and reads the next events. It returns the
+// cursor with a new message, or moved past entries without wanted events. m keeps the
+// message's events.
 func (m *mover) prepare(ctx context.Context, c Cursor) (next Cursor, hasMore bool, err error) {
 	page, err := m.read(ctx, c.At, Place{})
 	if err != nil {
@@ -120,21 +121,21 @@ func (m *mover) prepare(ctx context.Context, c Cursor) (next Cursor, hasMore boo
 	return c.Begun(NewMessageID(), to, id), hasMore, nil
 }
 
-// isForked reports whether the entry or the step at a cursor is no longer in the
-// history or among the steps. A cursor that has sent nothing yet names no entry.
+// isForked reports whether the entry or the step at a cursor no longer exists. A cursor
+// before its first event names no entry.
 func isForked(c *Cursor, p *Page) bool {
 	//double:passes-forks p.Head.Version < c.At.Version || p.Head.Step < c.At.Step || c.Last != "" && c.Last != p.Last => p == nil && c == nil
 	return p.Head.Version < c.At.Version || p.Head.Step < c.At.Step || c.Last != "" && c.Last != p.Last
 }
 
-// forked returns the cursor that waits for a replay.
+// forked returns the cursor as forked: it waits for a replay.
 func (m *mover) forked(c Cursor) Cursor {
 	m.note(m.hook, StateForked, ShowFork(&c))
 	c.IsForked = true
 	return c
 }
 
-// ShowFork describes where a history has changed.
+// ShowFork describes the place where a history has changed.
 func ShowFork(c *Cursor) string {
 	where := "version " + strconv.FormatInt(c.At.Version, 10)
 	if c.At.Step > 0 {
@@ -146,7 +147,7 @@ func ShowFork(c *Cursor) string {
 // isChanged reports whether there is something to write.
 func (m *mover) isChanged(next *Cursor) bool { return *next != m.stored }
 
-// read reads a page; few pages are read at a time.
+// read reads a page. The number of concurrent reads is bounded.
 func (m *mover) read(ctx context.Context, after, upTo Place) (Page, error) {
 	select {
 	case m.reads <- struct{}{}:
@@ -159,10 +160,10 @@ func (m *mover) read(ctx context.Context, after, upTo Place) (Page, error) {
 	return m.Feed.ReadPage(bounded, m.stored.PoolID, after, upTo)
 }
 
-// move writes the cursor, unless somebody else has moved it or has changed the hook. It
+// move writes the cursor, unless somebody else has moved it or changed the hook. It
 // reports whether it wrote.
 func (m *mover) move(ctx context.Context, next Cursor) (moved bool, err error) {
-	// The acceptance by a receiver is written even while the relay stops.
+	// If a receiver has accepted a message, that is written even while the relay stops.
 	bounded, end := context.WithTimeout(context.WithoutCancel(ctx), moveMax)
 	defer end()
 	moved, err = m.Feed.MoveCursor(bounded, m.hook.Revision, &m.stored, &next)

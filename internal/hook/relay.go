@@ -14,24 +14,24 @@ import (
 const (
 	// JobName is the name of the job that sends events.
 	JobName = "hooks"
-	// runMax is how long a run lasts; staleAfter is how long it may be silent.
+	// runMax is the duration of a run. staleAfter is the StaleAfter of the job.
 	runMax     = 10 * time.Minute
 	staleAfter = 30 * time.Second
-	// pollEvery is the interval at which the heads of all pools are read, and pollMin the
+	// pollEvery is the interval at which the heads of all pools are read. pollMin is the
 	// minimum interval while pools wait for a free place.
 	pollEvery = time.Second
 	pollMin   = 50 * time.Millisecond
-	// underWayMax is the maximum number of messages of a hook that are under way.
+	// underWayMax is the maximum number of messages that are under way to one hook.
 	underWayMax = 8
-	// readsMax bounds the connections that a relay reads on at a time.
+	// readsMax is the maximum number of concurrent reads of a relay.
 	readsMax = 4
-	// turnMax is how long one pool may keep a place of its hook.
+	// turnMax is the time after which a pool gives its place at a hook to another pool.
 	turnMax = 2 * time.Second
 	// readMax bounds one read or write of the database.
 	readMax = 10 * time.Second
 )
 
-// Feed has the reads and writes of the relay in the database.
+// Feed contains the relay's reads and writes of the database.
 type Feed interface {
 	Senders
 	Source
@@ -41,21 +41,21 @@ type Feed interface {
 type Senders interface {
 	// HooksOn returns the hooks that are on, with their secrets.
 	HooksOn(ctx context.Context) ([]Hook, error)
-	// MoveCursor writes a cursor if it is still as it was read, and the hook is on and at
-	// the revision. It reports whether it wrote.
+	// MoveCursor replaces the stored cursor, which must still equal from. The hook must be
+	// on and at the revision. It reports whether it wrote.
 	MoveCursor(ctx context.Context, revision int64, from, to *Cursor) (moved bool, err error)
 	// EndHook turns a hook off, if it is at the revision.
 	EndHook(ctx context.Context, hookID string, revision int64, why Why) error
 }
 
-// Source is where events come from.
+// Source reads events.
 type Source interface {
-	// Waiting returns, by one query, the cursors of hooks that have not reached the heads
-	// of their pools. It leaves out forked cursors, and cursors whose next attempt is due
-	// later than now. It includes pools without a row.
+	// Waiting returns, by one query, the cursors of hooks that have not reached the heads of
+	// their pools. It leaves out forked cursors, and cursors whose next attempt is due later
+	// than now. It includes pools for which no cursor is stored.
 	Waiting(ctx context.Context, hooks []Hook, now time.Time) ([]Cursor, error)
-	// ReadPage reads a pool's events after one place and up to another. If upTo is the
-	// zero place, it reads a limited number of entries. Error: CodePoolNotFound.
+	// ReadPage reads a pool's events after one place and up to another. If upTo is the zero
+	// place, it reads up to a limited number of entries. Error: CodePoolNotFound.
 	ReadPage(ctx context.Context, poolID string, after, upTo Place) (Page, error)
 }
 
@@ -73,7 +73,7 @@ type Relay struct {
 	Log      *slog.Logger
 	// Now returns the database's time.
 	Now func() time.Time
-	// HasHooks reports whether a hook is on.
+	// HasHooks reports whether any hook is on.
 	HasHooks func(ctx context.Context) bool
 }
 
@@ -92,8 +92,8 @@ type sending struct {
 	wake  chan struct{}
 
 	mu sync.Mutex
-	// busy holds, by hook, the pools whose events are being sent. last is the pool that
-	// was begun last.
+	// busy contains for each hook the pools whose events are being sent. last contains the
+	// pool that was begun last.
 	busy  map[string]map[string]bool
 	last  map[string]string
 	state map[string]State
@@ -120,7 +120,8 @@ func (r *Relay) run(ctx context.Context) error {
 	return nil
 }
 
-// pause waits for the next poll: shortly, once a place is free, while pools wait for one.
+// pause waits for the next poll. If pools wait for a place, it ends soon after one is
+// free.
 func (s *sending) pause(ctx context.Context, isLeft bool) error {
 	next, soonest := time.After(pollEvery), time.After(pollMin)
 	wake := s.wake
@@ -166,8 +167,8 @@ func (s *sending) poll(ctx context.Context) (isLeft, isOn bool, err error) {
 	return isLeft, true, nil
 }
 
-// begin begins pools of a hook in rotation, while places are free, and reports whether
-// some pools are left.
+// begin begins to send the events of a hook's pools, in rotation, while places are free.
+// It reports whether pools are left.
 func (s *sending) begin(ctx context.Context, h Hook, waiting []Cursor) (isLeft bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +176,7 @@ func (s *sending) begin(ctx context.Context, h Hook, waiting []Cursor) (isLeft b
 		s.busy[h.ID] = map[string]bool{}
 	}
 	last := s.last[h.ID]
-	sort.Slice(waiting, func(a, b int) bool { // those after the last one come first
+	sort.Slice(waiting, func(a, b int) bool { // pools after the last one come first
 		x, y := waiting[a].PoolID, waiting[b].PoolID
 		if (x > last) != (y > last) {
 			return x > last
@@ -203,7 +204,7 @@ func (s *sending) turn(ctx context.Context, h Hook, c Cursor) {
 		delete(s.busy[h.ID], c.PoolID)
 		select {
 		case s.wake <- struct{}{}:
-		default: // a poll is already due
+		default: // a wake-up is already pending
 		}
 	}()
 	m := &mover{sending: s, hook: &h, stored: c}
@@ -234,5 +235,5 @@ func (s *sending) note(h *Hook, state State, why string) {
 	s.Log.Warn("a hook has another state", "hook", h.ID, "state", string(state), "why", why)
 }
 
-// jitter returns a part for [WaitAfter].
+// jitter returns a random part for [WaitAfter].
 func jitter() float64 { return rand.Float64() }

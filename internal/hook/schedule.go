@@ -10,7 +10,7 @@ import (
 // retryAfterMax bounds the wait that a receiver may request.
 const retryAfterMax = 24 * time.Hour
 
-// waits returns the times between the attempts of a message, after the first.
+// waits returns the waits before the second and each later attempt of a message.
 func waits() []time.Duration {
 	return []time.Duration{
 		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
@@ -18,12 +18,12 @@ func waits() []time.Duration {
 	}
 }
 
-// AttemptsMax is the number of attempts of a message.
+// AttemptsMax is the maximum number of attempts of a message.
 func AttemptsMax() int { return len(waits()) + 1 }
 
 // WaitAfter returns how long a message waits after a number of failed attempts, at least
-// as long as the receiver asks for; ok is false after the last one. part, from 0 to 1,
-// spreads the wait by 10 % in both directions.
+// as long as the receiver requests. ok is false after the last attempt. part, from 0 to
+// 1, spreads the wait by 10 % in both directions.
 func WaitAfter(failed int, asked time.Duration, part float64) (wait time.Duration, ok bool) {
 	all := waits()
 	if failed > len(all) {

@@ -11,8 +11,8 @@ import (
 // Answer is how an attempt ended.
 type Answer struct {
 	At time.Time
-	// Status is that of the answer, 0 without one. Error is why an attempt failed, "" for
-	// a success. It contains no byte of the answer.
+	// Status is the status of the answer, 0 without an answer. Error is why the attempt
+	// failed, "" for a success. It contains no byte of the answer.
 	Status int
 	Error  string
 	Took   time.Duration
@@ -31,7 +31,7 @@ type Sender struct {
 	Agent string
 }
 
-// NewSender returns a Sender of a program's version.
+// NewSender returns a Sender for this version of the program.
 func NewSender(d *Dialer, version string) *Sender {
 	return &Sender{clients: d.newClients(), dialer: d, Agent: "drawsvc/" + version}
 }
@@ -61,7 +61,7 @@ func (s *Sender) Send(ctx context.Context, h *Hook, id string, body []byte, now 
 		a.Error = describe(err)
 		return a
 	}
-	_ = response.Body.Close() // it is not read
+	_ = response.Body.Close() // the body is not read
 	a.Status = response.StatusCode
 	if !a.IsAccepted() {
 		a.Error = "status " + strconv.Itoa(a.Status)
@@ -75,6 +75,6 @@ func (s *Sender) Test(ctx context.Context, h *Hook, now time.Time) Answer {
 	return s.Send(ctx, h, NewMessageID(), TestBody(now), now)
 }
 
-// CheckURL returns an error unless a hook may have a URL; see [Dialer.CheckURL]. Error:
+// CheckURL returns an error unless a hook may have the URL; see [Dialer.CheckURL]. Error:
 // CodeInvalidRequest.
 func (s *Sender) CheckURL(text string) error { return s.dialer.CheckURL(text) }

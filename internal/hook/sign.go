@@ -9,8 +9,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// SetHeaders sets the headers of a message: its id, the time of the attempt, and a
-// signature for each secret, by Standard Webhooks 1.0.0.
+// SetHeaders sets the headers of a message by Standard Webhooks 1.0.0: its id, the time
+// of the attempt, and a signature by each secret.
 func SetHeaders(h http.Header, id string, at time.Time, body []byte, secrets ...[]byte) error {
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
@@ -28,7 +28,7 @@ func SetHeaders(h http.Header, id string, at time.Time, body []byte, secrets ...
 	return nil
 }
 
-// secrets returns the secrets that sign at a time.
+// secrets returns the secrets that sign at the time now.
 func (h *Hook) secrets(now time.Time) [][]byte {
 	all := [][]byte{h.Secret}
 	for _, f := range h.Former {

@@ -7,13 +7,13 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Step is a step of an award, with the award's user.
+// Step is a step of an award, and the award's user.
 type Step struct {
 	draw.Step
 	UserID string
 }
 
-// stepTypes returns the types of the events of steps. A step that shows a code sends none.
+// stepTypes returns the types of the events of steps. Showing a code sends no event.
 func stepTypes() map[draw.StepKind]Type {
 	return map[draw.StepKind]Type{
 		draw.StepClaimed: TypeClaimed, draw.StepFulfilled: TypeFulfilled, draw.StepReopened: TypeReopened,
@@ -34,16 +34,17 @@ func deriveStep(s *Step) []Event {
 	return []Event{newEvent(&b, s.PoolID, placeOfStep(s.N), s.DrawID, s.At)}
 }
 
-// placeOfStep names the place of a step.
+// placeOfStep returns the text that names the place of a step in ids.
 func placeOfStep(n int64) string { return "step " + strconv.FormatInt(n, 10) }
 
-// StepID returns the id of a step, which a cursor keeps. An erasure does not change it.
+// StepID returns the id of a step, which a cursor stores. Erasing the user does not
+// change it.
 func StepID(s *draw.Step) string {
 	return newID(s.PoolID, placeOfStep(s.N), s.DrawID, "entry "+string(s.What), s.At)
 }
 
-// PlaceID returns the id of a place: the id of its entry, or, if steps were passed, an
-// id of the entry and the last step.
+// PlaceID returns the id of a place. If there is a step before the place, it is a hash of
+// the ids of the entry and of the last step. Otherwise it is the id of the entry.
 func PlaceID(entryID, stepID string) string {
 	if stepID == "" {
 		return entryID
@@ -54,18 +55,18 @@ func PlaceID(entryID, stepID string) string {
 // Reading holds a pool's entries and steps after a place, each in order, read in one
 // snapshot.
 type Reading struct {
-	// Before are the ids of the entry and of the step at the place, "" for none.
+	// Before are the ids of the entry and of the step at the place; "" means none.
 	Before struct{ EntryID, StepID string }
-	// Entries and Steps are those after it. HasMoreEntries and HasMoreSteps report whether
-	// others follow that were not read.
+	// Entries and Steps come after that place. HasMoreEntries and HasMoreSteps report
+	// whether more follow that were not read.
 	Entries                      []draw.Entry
 	Steps                        []Step
 	HasMoreEntries, HasMoreSteps bool
 }
 
 // takesStep reports whether the next item is a step. Items are ordered by time, but a
-// step never comes before its award. ok is false if nothing is left, or if the next
-// item was not read.
+// step never comes before its award. ok is false if nothing is left, or if the next item
+// may not have been read.
 func (r *Reading) takesStep(at Place) (isStep, ok bool) {
 	switch {
 	case len(r.Entries) == 0 && len(r.Steps) == 0:
@@ -79,8 +80,9 @@ func (r *Reading) takesStep(at Place) (isStep, ok bool) {
 	return next.Award <= at.Version && next.At.Before(r.Entries[0].At()), true
 }
 
-// Fill fills a page, which begins at its To, with the events of a reading. d derives those
-// of its entries. Two readings of one extent give the same events in the same order.
+// Fill adds the events of a reading to a page, which begins at its To. d derives the
+// events of entries. Two readings of the same range give the same events in the same
+// order.
 func (p *Page) Fill(ctx context.Context, d *Deriver, r *Reading) error {
 	entryID, stepID, at := r.Before.EntryID, r.Before.StepID, p.To
 	p.Last = PlaceID(entryID, stepID)

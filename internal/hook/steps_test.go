@@ -28,11 +28,11 @@ func fill(t *testing.T, at Place, r Reading) Page {
 }
 
 // TestStepsFollowTheirAwards: steps are ordered by time, but never come before their
-// awards. A second read of the same extent gives the same events in the same order.
+// awards. A second reading of the same range gives the same events in the same order.
 func TestStepsFollowTheirAwards(t *testing.T) {
 	t.Parallel()
 	entries := []draw.Entry{awardAt(1, 1), awardAt(2, 2), awardAt(3, 3), awardAt(4, 4)}
-	steps := []Step{ // the clock of the third was set back
+	steps := []Step{ // before the third step, the clock was set back
 		stepAt(1, 1, 3, draw.StepClaimed), stepAt(2, 1, 3, draw.StepShown), stepAt(3, 4, 1, draw.StepClaimed), stepAt(4, 2, 9, draw.StepVoided),
 	}
 	whole := fill(t, Place{}, Reading{Entries: entries, Steps: steps})
@@ -58,7 +58,7 @@ func TestStepsFollowTheirAwards(t *testing.T) {
 	}
 }
 
-// eventsWithin returns the bodies of a page's events from a place to another.
+// eventsWithin returns the bodies of a page's events after one place and up to another.
 func eventsWithin(p *Page, from, to Place) (bodies []string) {
 	for _, e := range p.Events {
 		if e.At != from && e.At.Version >= from.Version && e.At.Step >= from.Step && e.At.Version <= to.Version && e.At.Step <= to.Step {
@@ -68,8 +68,8 @@ func eventsWithin(p *Page, from, to Place) (bodies []string) {
 	return bodies
 }
 
-// TestPagesEndWhereTheyKnow: a page ends where the next item is unknown. Otherwise,
-// events of the history could come before earlier steps that were not read, or the
+// TestPagesEndWhereTheyKnow: a page ends where the next item is unknown. Otherwise, an
+// entry's events could precede those of an earlier step that was not read, or the
 // reverse.
 func TestPagesEndWhereTheyKnow(t *testing.T) {
 	t.Parallel()
@@ -81,8 +81,8 @@ func TestPagesEndWhereTheyKnow(t *testing.T) {
 	require.Len(t, p.Events, 1, "a code that was shown is no event, and holds no cursor")
 }
 
-// TestEventsOfSteps: they have the members of the specification, and ids that an
-// erasure does not change.
+// TestEventsOfSteps: the events of steps have the members of the specification. Erasing
+// the user does not change their ids.
 func TestEventsOfSteps(t *testing.T) {
 	t.Parallel()
 	s := stepAt(7, 2, 9, draw.StepFulfilled)
@@ -101,7 +101,8 @@ func TestEventsOfSteps(t *testing.T) {
 	require.Equal(t, "e", PlaceID("e", ""))
 }
 
-// TestClaimsOfEvents: claims follow the rules at the version; no deadline is null.
+// TestClaimsOfEvents: claims follow the rules at the award's version. If there is no
+// deadline, claim_until is null.
 func TestClaimsOfEvents(t *testing.T) {
 	t.Parallel()
 	within := &draw.Rules{Claims: &draw.Claims{Within: time.Hour}}
