@@ -15,7 +15,7 @@ func answer(ctx context.Context, method, url string, body []byte) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	request.Close = true // leaves no idle connection
+	request.Close = true // so that no idle connection is left
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 const askMax = 10 * time.Second
 
 // ask sends words to a server that answers and then disconnects. It returns an error
-// unless the answer contains wanted. It uses no client library, because a library would
-// also log, retry and pool connections for this one request.
+// unless the answer contains wanted. For one request, ask needs no client library, which
+// would also log, retry and pool connections.
 func ask(ctx context.Context, addr, words, wanted string) error {
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()

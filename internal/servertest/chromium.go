@@ -10,8 +10,8 @@ import (
 )
 
 // Chromium returns the address of the browser that the test process shares:
-// ws://127.0.0.1:PORT/devtools/browser/ID. Each test opens its own pages in it. Starting
-// a browser takes several times as long as most pages.
+// ws://127.0.0.1:PORT/devtools/browser/ID. Each test opens its own pages in it, because
+// starting a browser takes several times as long as most pages.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
 	sh := sharedOf(tb)
@@ -36,9 +36,9 @@ func Chromium(tb testing.TB) string {
 	return url
 }
 
-// chromiumKind returns the kind of the browser without a screen, which is a separate
-// package and does a third of the work. If it is not installed, the browser with a screen
-// is used.
+// chromiumKind returns the kind of the browser. The browser without a screen is a
+// separate package, and does a third of the work. If it is not installed, the browser
+// with a screen is used.
 func chromiumKind() kind {
 	return kind{
 		packages: "chromium-headless-shell",
@@ -56,14 +56,14 @@ func chromiumCommand(s *Server) []string {
 	return []string{
 		s.programs["chromium"], "--headless", fmt.Sprintf("--remote-debugging-port=%d", s.ports[0].number), "--user-data-dir=" + s.path("data"),
 		"--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		// It sends requests only to the pages' hosts, and does nothing by itself.
+		// The browser sends requests only to the pages' hosts, and does nothing by itself.
 		"--no-first-run", "--no-default-browser-check", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 		"--disable-default-apps", "--disable-extensions", "--disable-breakpad", "--disable-client-side-phishing-detection",
 		"--disable-quic", "--metrics-recording-only", "--password-store=basic", "--use-mock-keychain",
-		// All pages share one process: starting one takes as long as a page.
+		// All pages share one process, because starting a process takes as long as a page.
 		"--disable-features=Translate,SpareRendererForSitePerProcess,site-per-process", "--disable-site-isolation-trials",
 		"--process-per-site", "--renderer-process-limit=1",
-		// A page that is behind another is not throttled.
+		// Hidden pages are not throttled.
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
 		"--disable-hang-monitor", "--disable-ipc-flooding-protection", "--disable-popup-blocking", "--force-color-profile=srgb",
 		"about:blank",

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// command prepares a program that works in the server's folder and writes to its log. Its
-// environment has only what is needed, so that no personal settings change a server.
+// command prepares a program that works in the server's folder and writes to the server's
+// log. Its environment contains only necessary variables, so that personal settings have
+// no effect.
 func (s *Server) command(ctx context.Context, argv []string) (*exec.Cmd, func(), error) {
 	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Server) run(ctx context.Context, argv ...string) error {
 	return nil
 }
 
-// write creates a file in the server's folder that only the server can read.
+// write creates a file in the server's folder. Only the server's account can read it.
 func (s *Server) write(name, content string) error {
 	if err := os.WriteFile(s.path(name), []byte(content), 0o600); err != nil {
 		return err
@@ -54,7 +55,8 @@ func (s *Server) write(name, content string) error {
 	return giveAway(s.path(name))
 }
 
-// File writes a file that only the server can read into its folder, and returns its path.
+// File writes a file into the server's folder, and returns its path. Only the server's
+// account can read it.
 func (s *Server) File(tb testing.TB, name, content string) string {
 	tb.Helper()
 	if err := s.write(name, content); err != nil {
@@ -63,5 +65,5 @@ func (s *Server) File(tb testing.TB, name, content string) string {
 	return s.path(name)
 }
 
-// secret returns random letters: a password, or a unique name.
+// secret returns random letters, for a password or a unique name.
 func secret() string { return rand.Text() }

@@ -10,7 +10,7 @@ import (
 // statementMax is the maximum time for creating or dropping a database.
 const statementMax = readyMax
 
-// databases creates databases on the server at a URL. The options are appended to the
+// databases creates databases on the server with the URL base, and appends options to the
 // statements.
 type databases struct {
 	base                     string
@@ -40,8 +40,8 @@ func (d databases) statement(text string) error {
 	return d.execute(ctx, d.base, text)
 }
 
-// url returns the URL of the database with a name on the server; "" if the server's URL
-// is "".
+// url returns the URL of the database with the given name on the server; "" if the
+// server's URL is "".
 func (d databases) url(name string) string {
 	location, err := url.Parse(d.base)
 	if err != nil {

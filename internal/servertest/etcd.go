@@ -37,14 +37,14 @@ func etcdCommand(s *Server) []string {
 		"--listen-client-urls", clients, "--advertise-client-urls", clients,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
 		"--initial-cluster", "only=" + peers,
-		// A single member elects itself after one election timeout. A lease cannot be
-		// shorter than one and a half election timeouts.
+		// The only member elects itself after one election timeout. A lease cannot be shorter
+		// than one and a half election timeouts.
 		"--heartbeat-interval", "20", "--election-timeout", "200",
 	}
 	return append(argv, s.options.args...)
 }
 
-// etcdEnviron disables fsync in a way that etcd before 3.5 ignores.
+// etcdEnviron disables fsync. Releases of etcd before 3.5 ignore the variable.
 func etcdEnviron(s *Server) []string {
 	if s.options.durable {
 		return nil

@@ -10,16 +10,16 @@ import (
 )
 
 // FailingDisk is a file system in a file. It can become read-only while programs have
-// files open for writing, as the kernel makes a file system after an error of its disk.
+// files open for writing. The kernel does the same with a file system after an error of
+// its disk.
 type FailingDisk struct{ Dir, device string }
 
 // failingSize is the size of a FailingDisk, in bytes.
 const failingSize = 128 << 20
 
-// NewFailingDisk mounts a file system on a new folder below dir until the test ends. It
-// belongs to the user that servers of this package run as. If it cannot be mounted, the
-// test ends as if a server were missing. Only root may mount, and the kernel needs loop
-// devices and ext4.
+// NewFailingDisk mounts a file system on a new folder below dir until the test ends. The
+// servers' user owns it. If it cannot be mounted, the test ends as if a server were
+// missing: only root may mount, and the kernel needs loop devices and ext4.
 func NewFailingDisk(tb testing.TB, dir string) *FailingDisk {
 	tb.Helper()
 	Long(tb)

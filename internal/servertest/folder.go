@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// copyFirst fills the server's folder with a copy of what setUp creates for the first
-// server of the kind in this test process. Creating a database takes ten times as long as
-// copying it. setUp creates the same for every server, whatever its options are.
+// copyFirst fills the server's folder with a copy of what setUp created for the first
+// server of the kind in this test process. Copying takes a tenth of the time of setUp.
+// setUp must create the same for every server, whatever its options are.
 func (s *Server) copyFirst(ctx context.Context, kind string, setUp func(context.Context, *Server) error) error {
 	first, err := Once("a folder of "+kind, func() (string, error) {
 		dir, err := os.MkdirTemp(filepath.Dir(s.dir), "first-"+kind+"-")
@@ -19,14 +19,14 @@ func (s *Server) copyFirst(ctx context.Context, kind string, setUp func(context.
 		if err := giveAway(dir); err != nil {
 			return "", err
 		}
-		// Other callers wait for it too, so it must not end with one caller's context.
+		// Other callers wait for the result too, so one caller's context must not end it.
 		ctx, cancel := context.WithTimeout(context.Background(), readyMax)
 		defer cancel()
 		first := &Server{name: s.name, kind: s.kind, programs: s.programs, dir: dir}
 		if err := setUp(ctx, first); err != nil {
 			return "", fmt.Errorf("%w\n%s", err, first.tail())
 		}
-		return dir, os.Remove(first.path("log")) // each server has its own log
+		return dir, os.Remove(first.path("log")) // each server has a log of its own
 	})
 	if err != nil {
 		return err

@@ -13,9 +13,9 @@ import (
 
 // StartGalera starts a cluster of MariaDB nodes that replicate to each other. All are
 // writable, and every time limit is Galera's default. The first node creates the cluster.
-// Each further node copies its data from another, which takes about 10 s. StartGalera
-// returns when all are in sync. A node that was killed or stopped joins the running nodes
-// when it is started again. All are killed and removed when the test ends.
+// Each further node copies its data from another one, which takes about 10 s. StartGalera
+// returns when all are in sync. A node that was killed or stopped rejoins the running
+// nodes when it is started again. All are killed and removed when the test ends.
 func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 	tb.Helper()
 	var o options
@@ -39,8 +39,8 @@ func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 	return slices.Clone(c.nodes)
 }
 
-// awaitWhole waits until a node knows all others and is up to date. A node that gave its
-// data to another serves before that.
+// awaitWhole waits until a node knows all others and is up to date. A node that has just
+// given its data to another one may answer before that.
 func (c *galera) awaitWhole(s *Server) error {
 	const status = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = "
 	whole := fmt.Sprintf("IF (%s'wsrep_cluster_size') <> %d OR (%s'wsrep_local_state_comment') <> 'Synced' THEN "+
@@ -77,12 +77,12 @@ func (c *galera) kind() kind {
 	k.setUp = c.setUp
 	k.command = c.command
 	k.ready = func(ctx context.Context, s *Server) error {
-		return executeMySQL(ctx, s.URL(), "DO (SELECT count(*) FROM mysql.global_priv)") // a node outside its cluster refuses this
+		return executeMySQL(ctx, s.URL(), "DO (SELECT count(*) FROM mysql.global_priv)") // a node outside its cluster refuses this statement
 	}
 	return k
 }
 
-// setUp creates the data of the first node; the others copy them.
+// setUp creates the data of the first node. The others copy the data.
 func (c *galera) setUp(ctx context.Context, s *Server) error {
 	c.nodes = append(c.nodes, s)
 	if len(c.nodes) == 1 {
@@ -107,8 +107,8 @@ func (c *galera) command(s *Server) []string {
 	}
 	argv := mysqlCommand(s)
 	if s != c.nodes[0] || len(others) > 0 {
-		// Accounts were copied from another node when this one joined. A statement for
-		// them would come too early.
+		// A joining node copies the accounts from another node. A statement that creates them
+		// would come too early.
 		argv = slices.DeleteFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, "--init-file=") })
 	}
 	argv = append(argv,
@@ -124,8 +124,8 @@ func (c *galera) command(s *Server) []string {
 	return argv
 }
 
-// recovered returns the position up to which the data of a node that ran before are
-// complete, "" if it is unknown. systemd's unit file does the same. Without it, a node
+// recovered returns the position up to which the data of a restarted node are complete,
+// "" if it is unknown. systemd's unit file does the same. Without the position, a node
 // that was killed would copy all data again.
 func (s *Server) recovered(argv []string) string {
 	if _, err := os.Stat(s.path("data/grastate.dat")); err != nil {

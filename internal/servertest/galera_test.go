@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGaleraNodesHaveTheSameRows: a row that one node accepts is on all nodes, even on
-// one that was down at the time and joins again.
+// TestGaleraNodesHaveTheSameRows: a row that one node accepts is on all nodes, even on a
+// node that was down at that time and has joined again.
 func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 	t.Parallel()
 	nodes := StartGalera(t, 2)
@@ -18,14 +18,14 @@ func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 		dbs = append(dbs, openMySQL(t, node.URL()))
 	}
 	var err error
-	has := func(n, want int) func() bool { // queries may fail on a node that joins or leaves
+	has := func(n, want int) func() bool { // queries may fail on a node that is joining or leaving
 		return func() bool {
 			var found int
 			err = dbs[n].QueryRowContext(t.Context(), "SELECT count(*) FROM numbers").Scan(&found)
 			return err == nil && found == want
 		}
 	}
-	insert := func(n, number int) { // the other node gets the table a little later
+	insert := func(n, number int) { // the other node gets the table slightly later
 		require.Eventually(t, func() bool {
 			_, err = dbs[n].ExecContext(t.Context(), "INSERT IGNORE INTO numbers VALUES (?)", number)
 			return err == nil
@@ -40,7 +40,7 @@ func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 		require.Eventually(t, has(n, 2), readyMax, 10*time.Millisecond)
 	}
 
-	nodes[1].Stop() // with Stop, because one node of two could not know whether it is cut off
+	nodes[1].Stop() // Stop, not Kill: the other node of two could not know whether it is cut off
 	insert(0, 2)
 	require.NoError(t, nodes[1].Start())
 	require.Eventually(t, has(1, 3), readyMax, 10*time.Millisecond)

@@ -17,16 +17,15 @@ import (
 type kind struct {
 	// variable is the environment variable that names a running server.
 	variable string
-	// packages are the packages to install if a program is missing. missing is the
-	// message if no package has the program.
+	// packages are the packages to install if a program is missing. If no package has the
+	// program, missing is the message.
 	packages, missing string
-	// programs maps a short name to globs of the program's possible files. The first glob
-	// that matches is used, and the last of its matches. If none matches, PATH is
-	// searched.
+	// programs maps a short name to globs of the program's possible paths. The first glob
+	// with a match is used, and its last match. If no glob matches, PATH is searched.
 	programs map[string][]string
 	// ports is the number of ports that the server needs. The first one is its address.
 	ports int
-	// setUp creates the data folder once. It is nil if the server does so itself.
+	// setUp creates the data folder once. It is nil if the server creates the folder itself.
 	setUp func(ctx context.Context, s *Server) error
 	// command is the server's command line, environ its additional environment.
 	command func(s *Server) []string
@@ -36,7 +35,7 @@ type kind struct {
 	// url is the server's address in the form that drawsvc reads.
 	url func(s *Server) string
 	// stop is the signal for a proper shutdown. discard ends the server at once when its
-	// data are no longer needed: after the test, and when the test process has died.
+	// data are no longer needed: after the test, and after the death of the test process.
 	stop, discard syscall.Signal
 	// killed removes what a killed server leaves outside its folder; nil if it leaves
 	// nothing.
@@ -66,8 +65,8 @@ func kindOf(name string) (k kind, ok bool) {
 // Kinds returns the names that [Start] accepts, in order, except [TiDB].
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
 
-// missingError means that a server is not installed here. Without packages, program is
-// the whole message.
+// missingError means that a server is not installed here. If packages is empty, program
+// is the whole message.
 type missingError struct{ program, packages string }
 
 // Error implements error.
@@ -91,8 +90,8 @@ func (k kind) find() (map[string]string, error) {
 	return paths, nil
 }
 
-// findProgram returns the path of a program, "" if there is none. A file that matches a
-// glob takes precedence over PATH, so that programs of one package have the same version.
+// findProgram returns the path of a program, "" if there is none. Globs take precedence
+// over PATH, so that the programs of one package have the same version.
 func findProgram(name string, globs []string) string {
 	for _, glob := range globs {
 		if paths, err := filepath.Glob(glob); err == nil && len(paths) > 0 {

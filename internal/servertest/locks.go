@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// LockServers are the servers that a lock needs.
+// LockServers describes the servers that a lock needs.
 type LockServers struct {
 	// Kinds are the kinds of server that the lock works on; "sqlite" is a file.
 	Kinds []string
-	// InDatabase means that the lock is in the service's own database, so that its URL
-	// names no server.
+	// InDatabase means that the lock is in the service's own database. Its URL then names no
+	// server.
 	InDatabase bool
-	// OnTiDB means that the lock also works in a database of TiDB.
+	// OnTiDB means that the lock also works in a TiDB database.
 	OnTiDB bool
 	// Majority means that the lock also works on three servers at once.
 	Majority bool
@@ -33,8 +33,8 @@ func Locks() map[string]LockServers {
 	}
 }
 
-// LockURL returns the URL of a lock that no other test uses, on servers that other tests
-// use too. A scheme that is not in the table ends the test.
+// LockURL returns the URL of a lock that no other test uses, although other tests use the
+// same servers. If the scheme is not in the table, the test fails.
 func LockURL(tb testing.TB, scheme string) string {
 	tb.Helper()
 	l, known := Locks()[scheme]

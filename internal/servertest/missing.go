@@ -15,16 +15,16 @@ const (
 	fail
 )
 
-// errShort means that a run is short.
+// errShort is the error of starting a server in a short run.
 var errShort = errors.New("go test -short starts no servers, browsers or other programs of packages, and nothing that takes long")
 
 // isShort reports whether tests run with -short.
 func isShort() bool { return testing.Testing() && testing.Short() }
 
 // judge returns the verdict. On a developer's machine, a test may be skipped if a package
-// is missing, or if the run is short. In a pipeline it fails, because otherwise the
-// pipeline would succeed without having tested anything. If a server is installed but
-// does not start, the test fails everywhere.
+// is missing, or if the run is short. In a pipeline it fails; otherwise the pipeline
+// would succeed without having tested anything. If a server is installed but does not
+// start, the test always fails.
 func judge(err error, ci string) verdict {
 	_, missing := errors.AsType[*missingError](err)
 	if ci != "true" && (missing || errors.Is(err, errShort)) {
@@ -46,15 +46,14 @@ func giveUp(tb testing.TB, err error) {
 	tb.Fatal(err)
 }
 
-// Missing ends a test that needs something that is missing and that no package provides,
-// such as the history of the repository. The test is skipped as for a missing server;
-// with CI=true it fails.
+// Missing ends a test that needs something that no package provides, such as the history
+// of the repository. As for a missing server, the test is skipped; with CI=true it fails.
 func Missing(tb testing.TB, what string) {
 	tb.Helper()
 	giveUp(tb, &missingError{program: what})
 }
 
-// Long ends a test that takes many seconds if the run is short.
+// Long skips a test that takes many seconds if the run is short.
 func Long(tb testing.TB) {
 	tb.Helper()
 	if isShort() {
@@ -63,7 +62,7 @@ func Long(tb testing.TB) {
 }
 
 // tellPerson writes to the terminal, if there is one. If go test runs several packages,
-// it shows no skips, and no stderr of those that pass.
+// it does not show skips, or stderr of packages that pass.
 func tellPerson(line string) {
 	terminal, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
 	if err != nil {
@@ -74,8 +73,8 @@ func tellPerson(line string) {
 	_, _ = terminal.WriteString(line)
 }
 
-// NeedPrograms ends the test if one of the commands that it calls is not installed, as if
-// a server were missing. It also ends it in a short run. packages are the packages to
+// NeedPrograms ends the test if one of the given commands is not installed, as if a
+// server were missing. It also ends the test in a short run. packages are the packages to
 // install.
 func NeedPrograms(tb testing.TB, packages string, programs ...string) {
 	tb.Helper()

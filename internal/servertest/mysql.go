@@ -47,8 +47,8 @@ func makeMySQL(ctx context.Context, s *Server) error {
 	if err := s.write("password", secret()); err != nil {
 		return err
 	}
-	// The account root has no usable password, and would need a Unix socket. So the
-	// server itself creates the account at each start.
+	// The account root has no usable password, and needs a Unix socket. So the server itself
+	// creates the account at each start.
 	account := "CREATE USER IF NOT EXISTS drawsvc@'%%' IDENTIFIED BY '%s';\n" +
 		"GRANT ALL ON *.* TO drawsvc@'%%' WITH GRANT OPTION;\nCREATE DATABASE IF NOT EXISTS drawsvc;\n"
 	if err := s.write("account.sql", fmt.Sprintf(account, s.password())); err != nil {
@@ -58,7 +58,7 @@ func makeMySQL(ctx context.Context, s *Server) error {
 		"--datadir=" + s.path("data"), "--skip-test-db", "--innodb-flush-method=nosync"}, mysqlSizes()...)...)
 }
 
-// mysqlSizes are the sizes that must be given at every start.
+// mysqlSizes are the sizes that every start of the server must state.
 func mysqlSizes() []string {
 	return []string{"--innodb-log-file-size=32M", "--innodb-buffer-pool-size=64M"}
 }
@@ -66,14 +66,14 @@ func mysqlSizes() []string {
 func mysqlCommand(s *Server) []string {
 	argv := []string{s.programs["mariadbd"], "--no-defaults", "--datadir=" + s.path("data"),
 		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", s.ports[0].number),
-		"--socket=server.sock", // relative to the data folder, because a longer path may be too long
+		"--socket=server.sock", // relative to the data folder, because an absolute path may be too long
 		"--pid-file=" + s.path("pid"), "--init-file=" + s.path("account.sql"),
 		"--skip-name-resolve", "--skip-log-bin", "--character-set-server=utf8mb4",
 		"--max-connections=600", "--performance-schema=off",
 	}
 	argv = append(argv, mysqlSizes()...)
 	if !s.options.durable {
-		// With 2, and not 0, acknowledged data are in the kernel, and survive Kill.
+		// With 2, acknowledged data are in the kernel and survive Kill; with 0 they would not.
 		argv = append(argv, "--innodb-flush-log-at-trx-commit=2",
 			"--innodb-flush-method=nosync", "--innodb-doublewrite=0")
 	}
@@ -108,7 +108,7 @@ func executeMySQL(ctx context.Context, base, statement string) error {
 	config.Passwd, _ = location.User.Password()
 	config.Net, config.Addr = "tcp", location.Host
 	config.DBName = strings.TrimPrefix(location.Path, "/")
-	config.Logger = &mysql.NopLogger{} // attempts before the server is ready need no log lines
+	config.Logger = &mysql.NopLogger{} // failed attempts before the server is ready must not be logged
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return err

@@ -17,16 +17,16 @@ import (
 // nginxMax is the maximum time until nginx listens.
 const nginxMax = 2 * time.Minute
 
-// The configuration of nginx in the page about reverse proxies, its line for an instance,
-// and its lines that limit each caller.
+// These expressions match, in the page about reverse proxies, the configuration of nginx,
+// its line for an instance, and its lines that limit each caller.
 var (
 	nginxBlock    = regexp.MustCompile("(?s)```nginx\n(.*?)```")
 	nginxInstance = regexp.MustCompile(`(?m)^ *server 127\.0\.0\.1:8080.*\n`)
 	nginxBounds   = regexp.MustCompile(`(?m)^ *limit_(req|conn)[ _].*\n`)
 )
 
-// NginxOfPage returns the configuration of nginx in the page about reverse proxies, with
-// the addresses of a test. The page's line for an instance is repeated for each instance.
+// NginxOfPage returns the nginx configuration of the page about reverse proxies, with the
+// addresses of a test. It repeats the page's line for an instance for each instance.
 func NginxOfPage(tb testing.TB, page, listen string, instances ...string) string {
 	tb.Helper()
 	text, err := os.ReadFile(page)
@@ -49,14 +49,14 @@ func NginxOfPage(tb testing.TB, page, listen string, instances ...string) string
 	return strings.NewReplacer(line, lines.String(), "127.0.0.1:8081", listen).Replace(config)
 }
 
-// WithoutCallerBounds removes the limits of each caller from a configuration, because all
-// load of a test comes from one address.
+// WithoutCallerBounds removes the limits for each caller from a configuration, because
+// all load of a test comes from one address.
 func WithoutCallerBounds(config string) string {
 	return nginxBounds.ReplaceAllString(config, "")
 }
 
-// StartNginx starts a real nginx with the configuration of its servers. It returns when
-// nginx listens on the address. nginx ends with the test.
+// StartNginx starts a real nginx with the given servers in its configuration. It returns
+// when nginx listens on the address. nginx ends with the test.
 func StartNginx(tb testing.TB, listen, config string) {
 	tb.Helper()
 	NeedPrograms(tb, "nginx-light", "/usr/sbin/nginx")
@@ -76,7 +76,7 @@ func StartNginx(tb testing.TB, listen, config string) {
 	}
 	end := func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait() // the error states that the signal ended it
+		_ = cmd.Wait() // it returns an error, because a signal ended the process
 	}
 	for begun := time.Now(); time.Since(begun) < nginxMax; time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", listen); err == nil {

@@ -20,8 +20,8 @@ func Durable() Option {
 }
 
 // Roomy gives PostgreSQL and MariaDB more memory and longer logs than their defaults, for
-// tests with many draws. Otherwise they have less than their defaults, so that many of
-// them can run on a machine.
+// tests with many draws. Without it they get less than their defaults, so that one
+// machine can run many of them.
 func Roomy() Option {
 	return func(o *options) { o.roomy = true }
 }
@@ -32,9 +32,9 @@ func Archived() Option {
 	return func(o *options) { o.archived = true }
 }
 
-// Args adds arguments to the server's command line. They take precedence over those of
-// this package. For ZooKeeper they are lines of its configuration; those that begin with
-// a dash are options of the JVM.
+// Args adds arguments to the server's command line. They take precedence over the
+// arguments of this package. For ZooKeeper they are lines of its configuration; those
+// that begin with a dash are options of the JVM.
 func Args(args ...string) Option {
 	return func(o *options) { o.args = append(o.args, args...) }
 }

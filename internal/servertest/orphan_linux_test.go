@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// childVariable makes a copy of the test program act as the process that is ended.
+// childVariable makes a copy of the test program act as the test process that ends.
 const childVariable = "DRAWSVC_SERVERTEST_CHILD"
 
 // testament lists what a test process has started.
@@ -34,8 +34,8 @@ func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
 	require.Eventually(t, left.ended, readyMax, 50*time.Millisecond)
 }
 
-// bequeath runs TestChild in a separate process, ends that process while it runs, and
-// returns what it had started.
+// bequeath runs TestChild in a separate process, and ends that process while its servers
+// run. It returns what the process had started.
 func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testament {
 	t.Helper()
 	sharedOf(t) // so that the child can start servers
@@ -61,12 +61,12 @@ func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testamen
 		require.NotEqual(t, byte('X'), state, "process %d runs", pid)
 	}
 	end(child, input)
-	_ = child.Wait() // it may have been killed, and the error states that
+	_ = child.Wait() // it returns an error if the process was killed
 	return left
 }
 
-// ended reports whether no processes and folders are left. A zombie has ended; only its
-// new parent has not noticed it yet.
+// ended reports whether all processes have ended and all folders are removed. A zombie
+// counts as ended: only its new parent has not noticed it yet.
 func (left testament) ended() bool {
 	for _, pid := range append(left.Firsts, left.Others...) {
 		if state, _ := status(pid); state != 'X' && state != 'Z' {
@@ -81,17 +81,17 @@ func (left testament) ended() bool {
 	return true
 }
 
-// isHusk reports whether a folder is empty, and the servers' account cannot remove it,
-// because it is in a folder for temporary files that only the caller may use.
+// isHusk reports whether a folder is empty, and in a folder where only its owner may
+// write. The servers' account cannot remove such a folder.
 func isHusk(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	parent, failed := os.Stat(filepath.Dir(folder))
 	return err == nil && failed == nil && len(entries) == 0 && parent.Mode().Perm()&0o002 == 0
 }
 
-// TestChild does nothing unless a test of this file runs it as a process. It has shared
-// servers, and a private one in the state that is hardest to clean up: paused, with
-// processes that are not in one group.
+// TestChild does nothing unless a test of this file runs it as a process. It then has
+// shared servers, and a private one in the state that is hardest to clean up: paused,
+// with processes that are not in one group.
 func TestChild(t *testing.T) {
 	if os.Getenv(childVariable) == "" {
 		return
@@ -113,6 +113,6 @@ func TestChild(t *testing.T) {
 	paused.Pause()
 	own(paused)
 	require.NoError(t, json.NewEncoder(os.Stdout).Encode(left))
-	_, err = io.Copy(io.Discard, os.Stdin) // until it is closed
+	_, err = io.Copy(io.Discard, os.Stdin) // until the parent closes it
 	require.NoError(t, err)
 }

@@ -5,12 +5,11 @@ import (
 	"strconv"
 )
 
-// parallel is how many tests run at once in a package whose tests mostly wait.
+// parallel is the number of tests that run at once in a package whose tests mostly wait.
 const parallel = 8
 
-// ManyAtOnce is for a TestMain whose tests wait for servers and locks more than they
-// compute: it lets more of them run at once than there are processors, unless the
-// command line sets their number.
+// ManyAtOnce is for a TestMain whose tests mostly wait for servers and locks. More tests
+// then run at once than there are processors, unless the command line sets their number.
 func ManyAtOnce() {
 	flag.Parse()
 	given := false

@@ -23,22 +23,22 @@ var patroniParent string
 // has to copy its data again.
 const wholeMax = readyMax
 
-// nodeMax is the maximum time for a request to a node, so that a node that hangs does
-// not delay the requests to the others.
+// nodeMax is the maximum time for a request to a node. It is short, so that a node that
+// hangs does not delay the requests to the others.
 const nodeMax = time.Second
 
 // Patroni is a PostgreSQL cluster in which Patroni, with etcd, chooses the primary. Its
-// nodes are servers: Kill is like the failure of a machine, Pause like a machine that
-// hangs, Start like its return.
+// nodes are servers. Kill acts like the failure of a machine, Pause like a machine that
+// hangs, and Start like its return.
 type Patroni struct {
 	Nodes []*Server
 }
 
-// StartPatroni starts a cluster of the given number of nodes with synchronous replication
-// in Patroni's strict mode: a commit is acknowledged only when a standby has it too. A
-// node that is silent for 5 s is replaced. Patroni's own minimum is 20 s, but a test
-// should not have to wait that long. StartPatroni returns when every node has its role.
-// The cluster ends with the test.
+// StartPatroni starts a cluster with the given number of nodes and synchronous
+// replication in Patroni's strict mode: a commit is acknowledged only when a standby has
+// it too. A primary that is silent for 5 s is replaced. Patroni's own minimum is 20 s,
+// which is too long for a test. StartPatroni returns when every node has its role. The
+// cluster ends with the test.
 func StartPatroni(tb testing.TB, nodes int) *Patroni {
 	tb.Helper()
 	sh := sharedOf(tb)
@@ -59,7 +59,7 @@ func StartPatroni(tb testing.TB, nodes int) *Patroni {
 	return p
 }
 
-// URL returns the URL of the empty database postgres, with all nodes in it.
+// URL returns the URL of the empty database postgres. It names all nodes.
 func (p *Patroni) URL() string {
 	var all []string
 	for _, s := range p.Nodes {
@@ -77,8 +77,8 @@ type view struct {
 	}
 }
 
-// Leader returns the primary, nil if there is none. Each node is asked only about itself,
-// because what it knows of others may be outdated.
+// Leader returns the primary, nil if there is none. It asks each node only about itself,
+// because a node's information about others may be outdated.
 func (p *Patroni) Leader(ctx context.Context) *Server {
 	for _, s := range p.Nodes {
 		if askPatroni(ctx, s, http.MethodGet, "/leader", nil, nil) == nil {
@@ -155,7 +155,8 @@ func (p *Patroni) amiss(ctx context.Context) error {
 	return nil
 }
 
-// Switchover makes another node the primary, without a failure.
+// Switchover makes another node the primary without a failure. from is the present
+// primary.
 func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
 	body, err := json.Marshal(map[string]string{"leader": from.name, "candidate": to.name})
 	if err != nil {
@@ -169,7 +170,7 @@ func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
 func askPatroni(ctx context.Context, s *Server, method, path string, body []byte, into any) error {
 	limit := nodeMax
 	if method == http.MethodPost {
-		limit = wholeMax // it answers when the switchover is done
+		limit = wholeMax // Patroni answers when the switchover is done
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -186,12 +187,12 @@ func patroniKind(name, password string, etcd *Server) kind {
 	k.packages = "patroni python3-etcd postgresql"
 	k.programs = map[string][]string{
 		"patroni":  {"/usr/bin/patroni"},
-		"python3":  {"/usr/bin/python3"}, // the distribution's own Python, which has ctypes
+		"python3":  {"/usr/bin/python3"}, // Python of the distribution, which has ctypes
 		"postgres": {"/usr/lib/postgresql/*/bin/postgres"},
 	}
 	k.ports = 2 // for PostgreSQL and Patroni
 	k.setUp = func(_ context.Context, s *Server) error {
-		config, err := json.Marshal(patroniConfig(s, name, password, etcd.Addr())) // which is also YAML
+		config, err := json.Marshal(patroniConfig(s, name, password, etcd.Addr())) // JSON is also YAML
 		return errors.Join(err, s.write("password", password), s.write("patroni.yml", string(config)))
 	}
 	k.command = func(s *Server) []string {
@@ -228,7 +229,7 @@ func patroniConfig(s *Server, name, password, etcd string) map[string]any {
 			"bin_dir": filepath.Dir(s.programs["postgres"]), "pgpass": s.path("pgpass"),
 			"authentication": settings{"superuser": account, "replication": account, "rewind": account},
 			"pg_hba":         []string{"host all all 127.0.0.1/32 password", "host replication all 127.0.0.1/32 password"},
-			// If the data cannot be rewound, they are copied again.
+			// If the data of a node cannot be rewound, they are removed and copied again.
 			"remove_data_directory_on_rewind_failure": true, "remove_data_directory_on_diverged_timelines": true,
 		},
 	}

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// StartPgBouncer starts a pgbouncer in front of the PostgreSQL server of a database's
-// URL. It gives each transaction any free session. URL returns the URL of that database
-// through pgbouncer. With the same host, other databases of the server can be reached
-// too. Args are lines of its settings, such as "pool_mode=session". It is killed and its
-// folder removed when the test ends.
+// StartPgBouncer starts a pgbouncer in front of the PostgreSQL server with a database's
+// URL. Each transaction gets any free session. URL returns the URL of that database
+// through pgbouncer. The other databases of the server are reachable there too. Args are
+// lines of pgbouncer's settings, such as "pool_mode=session". When the test ends, it is
+// killed and its folder removed.
 func StartPgBouncer(tb testing.TB, database string, opts ...Option) *Server {
 	tb.Helper()
 	var o options

@@ -9,7 +9,7 @@ import (
 )
 
 // TestPgBouncerSharesSessions: two clients share one session of the server, unless
-// pgbouncer is set to give each its own.
+// pgbouncer's settings give each client its own.
 func TestPgBouncerSharesSessions(t *testing.T) {
 	database := Postgres(t)
 	for mode, shared := range map[string]bool{"transaction": true, "session": false} {

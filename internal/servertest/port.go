@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Ports are below the range that the kernel uses for outgoing connections, so that the
-// port of a server that was killed is free when it is started again.
+// Ports are below the range that the kernel uses for outgoing connections. So the port of
+// a killed server is still free when the server is started again.
 const (
 	portMin = 20_000
 	portMax = 29_999
 )
 
-// port is a TCP port of 127.0.0.1 that is reserved for this process, whether a server
-// listens on it or not. The reservation is a UDP socket with the same number. Other test
-// processes notice it, it does not prevent a TCP server from listening, and it ends with
-// the process.
+// port is a TCP port of 127.0.0.1 that is reserved for this process, whether or not a
+// server listens on it. The reservation is a UDP socket with the same number. Other test
+// processes notice the socket. It does not prevent a TCP server from listening, and ends
+// with the process.
 type port struct {
 	number int
 	mark   net.PacketConn
@@ -39,8 +39,8 @@ func FreeAddr(tb testing.TB) string {
 }
 
 // ClosedAddr returns an address, 127.0.0.1:PORT, at which the kernel refuses every
-// connection until the test ends. A socket is bound to it and does not listen, so no
-// other process can listen on it.
+// connection until the test ends. A socket is bound to the address without listening, so
+// no other process can listen there.
 func ClosedAddr(tb testing.TB) string {
 	tb.Helper()
 	syscall.ForkLock.RLock()
@@ -79,8 +79,8 @@ func claimPort() (*port, error) {
 	return nil, errors.New("no free port on 127.0.0.1")
 }
 
-// canListen reports whether the port can be listened on, by trying it for a moment.
-// Meanwhile no program may be started, because it would inherit the listener.
+// canListen reports whether a server can listen on the port, by listening for a moment.
+// No program may be started meanwhile, because it would inherit the listener.
 func canListen(number int) bool {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -92,12 +92,12 @@ func canListen(number int) bool {
 	return true
 }
 
-// listenMax is the maximum time until a program that is being started has closed the
-// listeners that it inherited.
+// listenMax is the maximum time until a program that is starting has closed the listeners
+// that it inherited.
 const listenMax = time.Minute
 
-// listen accepts connections on the port. If one of this process's listeners was closed a
-// moment ago, a program that is being started may still have it.
+// listen accepts connections on the port. It retries while the port is in use: a program
+// that is starting may have inherited a listener that this process has just closed.
 func (p *port) listen() (listener net.Listener, err error) {
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		listener, err = net.Listen("tcp4", p.addr())
@@ -107,8 +107,8 @@ func (p *port) listen() (listener net.Listener, err error) {
 	}
 }
 
-// hangUp makes a listener refuse connections from now on. To close it is not enough: a
-// program that is being started may still have it, and then the kernel would accept
+// hangUp makes a listener refuse connections from now on. Closing is not enough: a
+// program that is starting may have inherited the listener, and the kernel would accept
 // connections for it.
 func hangUp(listener net.Listener) {
 	if raw, err := listener.(*net.TCPListener).SyscallConn(); err == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLinkReturnsWhileProgramsStart: a link can be restored while a program is being
-// started, which has all listeners of this process until it closes them.
+// TestLinkReturnsWhileProgramsStart: a link can be restored while a program is starting.
+// Such a program has inherited all listeners of this process, until it closes them.
 func TestLinkReturnsWhileProgramsStart(t *testing.T) {
 	var starting sync.WaitGroup
 	defer starting.Wait()
@@ -38,7 +38,7 @@ func TestLinkReturnsWhileProgramsStart(t *testing.T) {
 }
 
 // TestACutLinkRefusesWhoeverElseHasIt: a link that was cut refuses connections, even if a
-// program that is being started still has its listener.
+// program that is starting has inherited its listener.
 func TestACutLinkRefusesWhoeverElseHasIt(t *testing.T) {
 	p := StartProxy(t, "127.0.0.1:9")
 	other, err := p.listener.(*net.TCPListener).File()

@@ -29,9 +29,9 @@ func postgresDatabases(tb testing.TB) databases {
 	return all
 }
 
-// fileCopy returns the option that makes PostgreSQL copy a database's files, which takes
-// half as long as writing each block to the log. Releases before 15 do not have the
-// option, and always copy the files.
+// fileCopy returns the option that makes PostgreSQL copy a database's files. That takes
+// half as long as writing each block to the log. Releases before 15 have no such option,
+// and always copy the files.
 func (d databases) fileCopy() (string, error) {
 	const option = " STRATEGY FILE_COPY"
 	name := databaseName()
@@ -41,10 +41,10 @@ func (d databases) fileCopy() (string, error) {
 	return option, d.statement("DROP DATABASE " + name)
 }
 
-// PostgresAs is Postgres with a database that fill has filled. In a test process, a name
-// must always be used with the same fill. The first call fills a database that remains.
-// Each caller gets a copy of it, which takes much less time. On a server that the
-// environment names nothing may remain, so each database is filled.
+// PostgresAs is like Postgres, but fill has filled the database. In a test process, a
+// name must always be used with the same fill. The first call fills a template that
+// remains, and each caller gets a copy of it, which takes much less time. On a server
+// that the environment names nothing may remain, so fill is called for each database.
 func PostgresAs(tb testing.TB, name string, fill func(url string) error) string {
 	tb.Helper()
 	all := postgresDatabases(tb)
@@ -83,8 +83,8 @@ func postgresKind() kind {
 		ready:   postgresReady,
 		url:     postgresURL,
 		stop:    syscall.SIGINT, // SIGTERM would wait for the clients to disconnect
-		// SIGQUIT ends it at once too, but also removes the System V segment. A machine
-		// has few such segments.
+		// SIGQUIT also ends the server at once, but removes the System V segment. A machine has
+		// few such segments.
 		discard: syscall.SIGQUIT,
 		killed:  removeSegment,
 	}
@@ -99,8 +99,8 @@ func makePostgres(ctx context.Context, s *Server) error {
 	if err := s.write("password", secret()); err != nil {
 		return err
 	}
-	// A password excludes other accounts of the machine. With MD5 a connection needs
-	// little time. With SCRAM it needs thousands of hashes.
+	// The password keeps other accounts of the machine out. A connection by MD5 takes little
+	// time; SCRAM needs thousands of hashes.
 	return s.run(ctx, s.programs["initdb"], "--pgdata", s.path("data"), "--username", "drawsvc",
 		"--pwfile", s.path("password"), "--auth", "md5", "--encoding", "UTF8", "--no-locale", "--no-sync")
 }
@@ -146,7 +146,7 @@ func executePostgres(ctx context.Context, base, statement string) error {
 	return err
 }
 
-// removeSegment removes the System V shared memory of a killed server, which contains
+// removeSegment removes the System V shared memory of a killed server. It contains
 // nothing, and only shows that the data folder is in use. Its number is at the end of the
 // seventh line of postmaster.pid.
 func removeSegment(s *Server) {
@@ -156,6 +156,6 @@ func removeSegment(s *Server) {
 		return
 	}
 	if fields := strings.Fields(lines[6]); len(fields) == 2 {
-		_ = exec.Command("ipcrm", "-m", fields[1]).Run() // a few bytes left over do no harm
+		_ = exec.Command("ipcrm", "-m", fields[1]).Run() // if this fails, a few bytes remain, which do no harm
 	}
 }

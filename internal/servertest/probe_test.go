@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// probe writes a fact to a server and reads it again, in the server's own language.
+// probe writes a fact to a server and reads it again, in the language of the server.
 type probe struct {
 	keep func(ctx context.Context, s *Server) error
 	// kept returns nil if the fact is there.

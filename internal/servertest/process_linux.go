@@ -13,20 +13,21 @@ import (
 	"time"
 )
 
-// settleMax is the maximum time until processes obey a signal that they cannot ignore.
+// settleMax is the maximum time until processes have obeyed a signal that they cannot
+// ignore.
 const settleMax = time.Minute
 
-// process is a server's first process. From it, all other processes of the server can be
-// found.
+// process is a server's first process, from which all other processes of the server can
+// be found.
 type process struct {
 	pid int
-	// exited is closed when the first process has ended and was waited for.
+	// exited is closed when the first process has ended and its status was read.
 	exited chan struct{}
 }
 
-// spawn starts cmd in a separate process group, so that Ctrl-C in a terminal reaches the
-// test and not its servers. When the test process has ended, the kernel sends the signal
-// death to cmd.
+// spawn starts cmd in a separate process group. So Ctrl-C in a terminal reaches the test,
+// but not its servers. When the test process ends, the kernel sends the signal death to
+// cmd.
 func spawn(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
 	credential, err := credential()
 	if err != nil {
@@ -39,7 +40,7 @@ func spawn(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
 	return p, <-started
 }
 
-// detach starts cmd in a separate process group. cmd is to run longer than this process.
+// detach starts cmd in a separate process group, so that it can outlive this process.
 func detach(cmd *exec.Cmd) error {
 	credential, err := credential()
 	if err != nil {
@@ -50,8 +51,8 @@ func detach(cmd *exec.Cmd) error {
 }
 
 // keep starts cmd, and waits for it on a locked thread. The kernel sends the death signal
-// when the thread that started cmd ends, and the Go runtime may end any thread that is
-// not locked.
+// when the thread that started cmd ends. The Go runtime may end any thread that is not
+// locked.
 func (p *process) keep(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -62,13 +63,13 @@ func (p *process) keep(cmd *exec.Cmd, started chan<- error) {
 	}
 	started <- err
 	if err == nil {
-		_ = cmd.Wait() // it does not matter how the server ended
+		_ = cmd.Wait() // the way in which the server ended does not matter
 	}
 }
 
 // credential returns the account of the servers. For root it is the account nobody,
-// because PostgreSQL and MariaDB refuse to run as root. Otherwise it is nil, for the
-// current account.
+// because PostgreSQL and MariaDB refuse to run as root. Otherwise it is nil, which means
+// the current account.
 func credential() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -88,7 +89,7 @@ func credential() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// giveAway gives a file to the servers' account.
+// giveAway makes the servers' account the owner of a file.
 func giveAway(path string) error {
 	credential, err := credential()
 	if credential == nil {
@@ -113,8 +114,8 @@ func (p *process) ask(signal syscall.Signal) {
 	}
 }
 
-// pause stops the first process before it looks for the others, so that it starts no more
-// meanwhile. It returns when no process of the server runs any more.
+// pause stops the first process, and then the others, so that the first starts no more of
+// them meanwhile. It returns when all processes of the server are stopped.
 func (p *process) pause() {
 	p.ask(syscall.SIGSTOP)
 	settle([]int{p.pid}, "TtZX")
@@ -128,7 +129,7 @@ func (p *process) resume() {
 	p.ask(syscall.SIGCONT)
 }
 
-// kill returns when no process of the server is left.
+// kill kills all processes of the server, and returns when they have ended.
 func (p *process) kill() {
 	p.pause()
 	others := p.others()
@@ -138,8 +139,8 @@ func (p *process) kill() {
 	settle(others, "ZX")
 }
 
-// others returns the processes that descend from the first. Process groups would not find
-// them, because every backend of PostgreSQL leads a session of its own.
+// others returns the processes that descend from the first. A process group does not
+// suffice: every backend of PostgreSQL leads a session of its own.
 func (p *process) others() []int {
 	if !p.running() {
 		return nil
@@ -166,7 +167,7 @@ func status(pid int) (state byte, parent int) {
 	if err != nil {
 		return 'X', 0
 	}
-	// The name, in parentheses, may itself contain parentheses and spaces.
+	// The name is in parentheses, and may contain parentheses and spaces.
 	fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
 	if len(fields) < 2 {
 		return 'X', 0
@@ -195,14 +196,14 @@ func settle(pids []int, states string) {
 	}
 }
 
-// moveTo moves the server's processes into a cgroup. Processes that they start meanwhile
-// are moved in a second round.
+// moveTo moves the server's processes into a cgroup. A second round moves the processes
+// that they start during the first.
 func (p *process) moveTo(folder string) (err error) {
 	for range 2 {
 		for _, pid := range append([]int{p.pid}, p.others()...) {
 			err = write(filepath.Join(folder, "cgroup.procs"), strconv.Itoa(pid))
 			if state, _ := status(pid); state == 'X' {
-				err = nil // it has ended
+				err = nil // the process has ended
 			}
 			if err != nil {
 				return err

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// process needs /proc and the parent-death signal, which only Linux has. On other
-// systems the environment has to name running servers.
+// process is empty: it needs /proc and the parent-death signal, which only Linux has. On
+// other systems the environment must name running servers.
 type process struct{ exited chan struct{} }
 
 func unsupported() error {

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// PrometheusPackages is what to install for Prometheus and promtool.
+// PrometheusPackages are the packages of Prometheus and promtool.
 const PrometheusPackages = "prometheus"
 
 // StartPrometheus starts a Prometheus server. Every second it scrapes the targets,
 // host:port, as the job drawsvc, and evaluates the rules of a file. It sends token to the
-// targets unless it is "". Addr returns the server's address. It is stopped when the test
-// ends.
+// targets unless token is "". Addr returns the server's address. The server is stopped
+// when the test ends.
 func StartPrometheus(tb testing.TB, rules, token string, targets ...string) *Server {
 	tb.Helper()
 	path, err := filepath.Abs(rules)
@@ -26,7 +26,7 @@ func StartPrometheus(tb testing.TB, rules, token string, targets ...string) *Ser
 	if token != "" {
 		scrape["authorization"] = map[string]string{"credentials": token}
 	}
-	config, err := json.Marshal(map[string]any{ // JSON is YAML
+	config, err := json.Marshal(map[string]any{ // JSON is also YAML
 		"global":         map[string]string{"scrape_interval": "1s", "evaluation_interval": "1s"},
 		"rule_files":     []string{path},
 		"scrape_configs": []any{scrape},

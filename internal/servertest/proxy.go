@@ -23,16 +23,16 @@ const (
 	cut
 )
 
-// Proxy is a link between clients and one server that a test can cut, hold and count.
-// Its methods may be called from any goroutine.
+// Proxy is a link between clients and one server. A test can cut and hold the link, and
+// count its connections. Its methods may be called from any goroutine.
 type Proxy struct {
 	tb     testing.TB
-	target string // as given: host:port or a URL
+	target string // as the caller gave it: host:port or a URL
 	server string // host:port
 	port   *port
 	turns  atomic.Int64
 	taken  atomic.Int64
-	under  sync.WaitGroup // goroutines under way
+	under  sync.WaitGroup // the running goroutines
 
 	mu       sync.Mutex
 	changed  *sync.Cond // of mode
@@ -41,13 +41,13 @@ type Proxy struct {
 	links    map[*link]struct{}
 }
 
-// link is a connection from a client, and the one to the server that belongs to it.
+// link is a connection from a client, and the corresponding one to the server.
 type link struct {
 	client, server net.Conn
-	asking         atomic.Bool // the last bytes went to the server
+	asking         atomic.Bool // the last bytes went from the client to the server
 }
 
-// StartProxy starts a link to target, a host:port or a server's URL, that passes
+// StartProxy starts a link to target, a host:port or a server's URL. At first it passes
 // everything. It is cut permanently when the test ends.
 func StartProxy(tb testing.TB, target string) *Proxy {
 	tb.Helper()
@@ -72,12 +72,12 @@ func StartProxy(tb testing.TB, target string) *Proxy {
 // Addr returns the address to connect to, host:port.
 func (p *Proxy) Addr() string { return p.port.addr() }
 
-// URL returns the target, which was given as a URL, with the address of the proxy.
+// URL returns the target's URL with the address of the proxy in it.
 func (p *Proxy) URL() string { return strings.Replace(p.target, p.server, p.Addr(), 1) }
 
 // Turns returns the number of round trips of all connections since the start, including
-// those of connecting. A round trip is counted when a client sends first, or after the
-// server has sent.
+// those of connecting. A round trip begins when a client sends for the first time, or
+// sends after the server has sent.
 func (p *Proxy) Turns() int64 { return p.turns.Load() }
 
 // Taken returns the number of connections that clients have made since the start.
@@ -88,14 +88,14 @@ func (p *Proxy) Taken() int64 { return p.taken.Load() }
 func (p *Proxy) Pass() { p.turn(passing) }
 
 // Hold makes the link silent. Connections stay open, and new ones are accepted. But until
-// Pass is called, no bytes pass, and no side learns that the other has disconnected.
+// Pass is called, no bytes pass, and neither side learns that the other has disconnected.
 func (p *Proxy) Hold() { p.turn(holding) }
 
-// HoldAnswers passes what clients send, so that the server acts on it, but holds the
+// HoldAnswers passes what clients send, so that the server acts on it. It holds the
 // server's answers.
 func (p *Proxy) HoldAnswers() { p.turn(holdingAnswers) }
 
-// Cut resets every connection, drops what was held and refuses new ones.
+// Cut resets every connection, drops the held bytes and refuses new connections.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,13 +159,13 @@ func (p *Proxy) serve(listener net.Listener, client net.Conn) {
 	p.pump(l, client, server, true)
 }
 
-// pump passes what from sends, chunk by chunk, as the mode allows.
+// pump passes the bytes that from sends, chunk by chunk, as the mode allows.
 func (p *Proxy) pump(l *link, from, to net.Conn, asks bool) {
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(chunk)
-		// A held link also holds the end of a connection: the server does not learn that
-		// its client has disconnected.
+		// A held link also holds the end of a connection: the server does not learn that its
+		// client has disconnected.
 		if !p.admit(asks) || err != nil {
 			return
 		}
@@ -178,7 +178,7 @@ func (p *Proxy) pump(l *link, from, to net.Conn, asks bool) {
 	}
 }
 
-// admit waits until bytes may pass. It returns false if they never may.
+// admit waits until bytes may pass. It returns false if they will never pass.
 func (p *Proxy) admit(asks bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

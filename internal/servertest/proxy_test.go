@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// silence is how long a held link is watched.
+// silence is the time during which a held link is watched.
 const silence = 100 * time.Millisecond
 
 func linked(t *testing.T) (p *Proxy, direct string, conn *pgx.Conn) {

@@ -10,13 +10,14 @@ import (
 	"testing"
 )
 
-// redisDatabases is how many tests of one process can have a database at the same time.
-// When a test ends, its database is emptied, and its number can be used again.
+// redisDatabases is the maximum number of tests of one process that have a database at
+// the same time. When a test ends, its database is emptied, and its number can be used
+// again.
 const redisDatabases = 1024
 
 // Redis returns the URL of an empty database on the Redis server that the test process
-// shares. No other test has it. For a server that the environment names, it returns the
-// URL unchanged, so tests must use distinct keys.
+// shares. No other test has that database. For a server that the environment names, Redis
+// returns the URL unchanged, so tests must use distinct keys.
 func Redis(tb testing.TB) string {
 	tb.Helper()
 	base := sharedURL(tb, "redis")

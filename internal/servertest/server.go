@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// readyMax is the maximum time until a server is ready. It is so long that, however
-	// busy the machine is, only a server that will never be ready exceeds it. If a server
-	// has ended, this is noticed at once.
+	// readyMax is the maximum time until a server is ready. It is so long that a server
+	// exceeds it only if it will never be ready, even on a busy machine. A server that has
+	// ended is noticed at once.
 	readyMax = 2 * time.Minute
 	// stopMax is the maximum time for a server to stop properly.
 	stopMax = time.Minute
@@ -55,7 +55,7 @@ func Start(tb testing.TB, kind string, opts ...Option) *Server {
 	return s
 }
 
-// launch creates a server and starts it. After an error, nothing of it remains.
+// launch creates a server and starts it. After an error, nothing of the server remains.
 func (sh *shared) launch(name string, o options) (*Server, error) {
 	k, ok := kindOf(name)
 	if !ok {
@@ -64,7 +64,7 @@ func (sh *shared) launch(name string, o options) (*Server, error) {
 	return sh.open(name, k, o)
 }
 
-// open is launch for a kind that need not be in the registry.
+// open is like launch, for a kind that need not be in the registry.
 func (sh *shared) open(name string, k kind, o options) (*Server, error) {
 	programs, err := k.find()
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *Server) URL() string { return s.kind.url(s) }
 // Dir returns the server's folder, which contains its data and the file "log".
 func (s *Server) Dir() string { return s.dir }
 
-// Start starts a server again that was killed or stopped, with the same port and data. It
-// returns when the server is ready. Its error contains the end of the log.
+// Start starts a killed or stopped server again, with the same port and data. It returns
+// when the server is ready. Its error contains the end of the log.
 func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,8 +158,7 @@ func (s *Server) awaitReady() error {
 	}
 }
 
-// Kill ends all the server's processes at once, as a crash would, and keeps
-// its data.
+// Kill ends all processes of the server at once, as a crash does, and keeps its data.
 func (s *Server) Kill() {
 	s.act(func(p *process) {
 		p.kill()
@@ -192,7 +191,7 @@ func (s *Server) act(do func(*process)) {
 // end sends a signal that should end the server. If the server does not end, it kills it.
 func (s *Server) end(signal syscall.Signal) {
 	s.act(func(p *process) {
-		p.resume() // a paused server obeys only SIGKILL
+		p.resume() // a paused server obeys no signal but SIGKILL
 		p.ask(signal)
 		select {
 		case <-p.exited:
@@ -209,7 +208,7 @@ func (s *Server) discard() {
 		port.release()
 	}
 	if s.dir != "" {
-		_ = os.RemoveAll(s.dir) // the reaper tries again
+		_ = os.RemoveAll(s.dir) // if this fails, the reaper tries again
 	}
 }
 

@@ -15,7 +15,7 @@ func TestServerKeepsItsDataThroughKillAndStop(t *testing.T) {
 	for _, kind := range Kinds() {
 		for name, opts := range map[string][]Option{"fast": nil, "durable": {Durable()}} {
 			if kind == "redis" && name == "fast" {
-				continue // it keeps nothing: see Durable
+				continue // it keeps no data: see Durable
 			}
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				t.Parallel()

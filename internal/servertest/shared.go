@@ -18,37 +18,36 @@ var reaper string
 
 // shared is what the servers of one test process share.
 type shared struct {
-	// disk and memory are the folders in which the servers' folders are created: disk for
-	// durable servers, memory for all others.
+	// disk and memory are the folders that contain the servers' folders: disk for durable
+	// servers, memory for all others.
 	disk, memory string
-	// lifeline is the writing end of the reaper's input. Nothing is written to it; the
-	// kernel closes it when this process ends in any way.
+	// lifeline is the writing end of the reaper's input. Nothing is written to it. The
+	// kernel closes it when this process ends, in whatever way.
 	lifeline *os.File
-	// servers has a function for each kind. Its first call starts the only server of the
-	// kind in this process.
+	// servers contains a function for each kind. Its first call starts the one server of
+	// that kind that the process shares.
 	servers map[string]func() (*Server, error)
 	// redisTurn counts the tests that requested a database of Redis.
 	redisTurn atomic.Int64
 }
 
-// These are variables of the package. Tests of one process can share a server, or a thing
-// that is created once, only through the process, and there is no common TestMain that
-// could hold them.
+// These are variables of the package, because tests can share a server, or a result, only
+// through their process. There is no common TestMain that could hold them.
 var (
 	sharedOnce = sync.OnceValues(openShared)
 	once       sync.Map // by name, a func() (string, error)
-	// verifiers are the verifiers that are not in use.
+	// verifiers are the idle verifiers.
 	verifiers = sync.OnceValue(startVerifiers)
 )
 
-// Once returns the result of make from the first call with this name in the test process.
-// Tests copy it instead of creating it again.
+// Once returns what make returned in the first call with this name in the test process.
+// Tests copy that instead of creating it again.
 func Once(name string, make func() (string, error)) (string, error) {
 	made, _ := once.LoadOrStore(name, sync.OnceValues(make))
 	return made.(func() (string, error))()
 }
 
-// sharedOf is sharedOnce for a test. If it fails, the test ends.
+// sharedOf returns the result of sharedOnce. If that fails, it ends the test.
 func sharedOf(tb testing.TB) *shared {
 	tb.Helper()
 	sh, err := sharedOnce()
@@ -84,8 +83,9 @@ func openShared() (*shared, error) {
 	return sh, nil
 }
 
-// openFolder creates a folder for the servers below parent. It returns its path as the
-// kernel sees it: by this path, the reaper finds the processes that use the folder.
+// openFolder creates a folder for the servers below parent. It returns the folder's path
+// as the kernel shows it: by this path, the reaper finds the processes that use the
+// folder.
 func openFolder(parent string) (string, error) {
 	parent, err := filepath.EvalSymlinks(parent)
 	if err != nil {
@@ -98,13 +98,13 @@ func openFolder(parent string) (string, error) {
 	return folder, giveAway(folder)
 }
 
-// hireReaper starts a shell that continues for a moment after this process has ended. The
-// parent-death signal would end the servers' first processes. But it would not remove
-// their folders, and would not reach the stopped backends of a paused PostgreSQL. Nothing
-// inside this process can act after its SIGKILL. The shell runs as the servers' account,
-// because only that account may see in which folders they work. Root may see it too, but
-// not a container's root, which lacks some capabilities. The shell's output is discarded,
-// because go test waits for every process that has its own output.
+// hireReaper starts a shell that runs until shortly after the end of this process. The
+// parent-death signal would end only the servers' first processes. It would not remove
+// their folders, and would not reach the stopped backends of a paused PostgreSQL. This
+// process itself cannot act after its SIGKILL. The shell runs as the servers' account,
+// because that account may see in which folders they work. Root may see it too, but the
+// root of a container lacks some capabilities. The shell's output is discarded, because
+// go test waits for every process that shares its output.
 func (sh *shared) hireReaper() error {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -123,8 +123,8 @@ func (sh *shared) hireReaper() error {
 	return nil
 }
 
-// sharedURL returns the URL of this process's server of a kind, or of the one that the
-// environment names.
+// sharedURL returns the URL of the server of a kind that this process shares, or of the
+// server that the environment names.
 func sharedURL(tb testing.TB, name string) string {
 	tb.Helper()
 	if isNamed(name) {
@@ -138,6 +138,6 @@ func sharedURL(tb testing.TB, name string) string {
 	return s.URL()
 }
 
-// isNamed reports whether the environment names a server of the kind, which is used in
-// place of one of this process.
+// isNamed reports whether the environment names a server of the kind. Tests then use that
+// server.
 func isNamed(name string) bool { return os.Getenv(kinds()[name].variable) != "" && !isShort() }

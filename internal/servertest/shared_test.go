@@ -14,7 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// sharing returns the functions that give a test its part of a shared server.
+// sharing returns, for each kind, the function that gives a test its part of a shared
+// server.
 func sharing() map[string]func(testing.TB) string {
 	return map[string]func(testing.TB) string{
 		"postgres": Postgres, "mysql": MySQL, "redis": Redis, "zookeeper": ZooKeeper, "etcd": Etcd,
@@ -72,8 +73,8 @@ func TestPostgresDatabasesAreApart(t *testing.T) {
 	require.Error(t, executePostgres(t.Context(), dropped, "SELECT 1"), "dropped with its test")
 }
 
-// TestPostgresCopiesAreSeparate: each copy has what fill wrote, and is a database of its
-// own. On a server that is named, no database remains to be copied.
+// TestPostgresCopiesAreSeparate: each copy contains what fill wrote, and is a separate
+// database. On a server that the environment names, no template remains.
 func TestPostgresCopiesAreSeparate(t *testing.T) {
 	filled := 0
 	fill := func(url string) error {
@@ -96,7 +97,7 @@ func TestPostgresCopiesAreSeparate(t *testing.T) {
 	require.Equal(t, 2, filled)
 }
 
-// TestServersOfTestsAreSeparate: each server begins with its own copy.
+// TestServersOfTestsAreSeparate: each server begins with a separate copy of the data.
 func TestServersOfTestsAreSeparate(t *testing.T) {
 	t.Parallel()
 	for kind, execute := range map[string]func(ctx context.Context, base, statement string) error{"postgres": executePostgres, "mysql": executeMySQL} {
@@ -140,14 +141,14 @@ func TestRedisDatabasesAreApart(t *testing.T) {
 
 func TestDatabasesAreQuicklyMade(t *testing.T) {
 	for name, share := range map[string]func(testing.TB) string{"postgres": Postgres, "mysql": MySQL} {
-		first := share(t) // the start of the server is not measured
+		first := share(t) // the measurement excludes the start of the server
 		quickest := time.Hour
-		for range 5 { // the shortest time is affected least by a busy machine
+		for range 5 { // a busy machine affects the shortest time least
 			start := time.Now()
 			require.Equal(t, hostOf(t, first), hostOf(t, share(t)), "no further server")
 			quickest = min(quickest, time.Since(start))
 		}
-		// In memory it takes tens of milliseconds. The limit is higher for slow disks.
+		// In memory a copy takes tens of milliseconds. The limit is higher for slow disks.
 		require.Less(t, quickest, 2*time.Second, name)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // SmallDisk is a file system in memory whose space can be used up.
 type SmallDisk struct{ Dir string }
 
-// MountSmallDisk mounts a file system of a size in bytes on an existing folder. Only root
-// may do so. It belongs to the user that servers of this package run as.
+// MountSmallDisk mounts a file system with a size in bytes on an existing folder. Only
+// root may do so. The servers' user owns the file system.
 func MountSmallDisk(folder string, size int64) (*SmallDisk, error) {
 	output, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d,mode=700", size), "drawsvc-test", folder).CombinedOutput()
 	if err != nil {

@@ -7,9 +7,10 @@ import (
 )
 
 // StartStandby starts a PostgreSQL server that streams from the primary. by is the
-// address of the primary, or of a proxy before it. name is for synchronous_standby_names.
-// The standby is a copy of the primary with the same accounts. It answers reads, and
-// accepts writes once pg_promote() has promoted it. The primary's Args are not copied.
+// address of the primary, or of a proxy in front of it. name is for
+// synchronous_standby_names. The standby is a copy of the primary with the same accounts.
+// It answers reads, and accepts writes after pg_promote() has promoted it. The primary's
+// Args are not copied.
 func StartStandby(tb testing.TB, primary *Server, by, name string, opts ...Option) *Server {
 	tb.Helper()
 	var o options

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// throttlePeriod is the kernel's default: in each period, a server gets its part of a
-	// core.
+	// throttlePeriod is the kernel's default period. In each period, a server gets its part
+	// of a core.
 	throttlePeriod = 100 * time.Millisecond
-	// dutyTurn is the period of a server that is stopped and resumed instead.
+	// dutyTurn is the period if the server is stopped and resumed instead.
 	dutyTurn = 40 * time.Millisecond
 	// cgroupEndMax is the maximum time until a cgroup is empty.
 	cgroupEndMax = 10 * time.Second
 )
 
-// cgroupRoots returns where cgroups with a quota of processor time are created: version
-// 1, in both of its usual places, and version 2.
+// cgroupRoots returns the folders for cgroups with a quota of processor time: both usual
+// folders of version 1, and the one of version 2.
 func cgroupRoots() []string {
 	return []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"}
 }
 
 // Throttle gives the server a part of one core until undo is called. It uses a cgroup if
-// one can be created. Otherwise it stops the server most of the time. how states which of
+// it can create one. Otherwise it stops the server most of the time. how states which of
 // the two it uses.
 func (s *Server) Throttle(part float64) (undo func(), how string) {
 	for _, root := range cgroupRoots() {
@@ -39,7 +39,7 @@ func (s *Server) Throttle(part float64) (undo func(), how string) {
 }
 
 // throttleIn moves the server into a new cgroup below root. Processes that the server
-// starts later belong to it too.
+// starts later are in the cgroup too.
 func (s *Server) throttleIn(root string, part float64) (undo func(), err error) {
 	folder, err := os.MkdirTemp(root, "drawsvc-test-")
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Server) throttleIn(root string, part float64) (undo func(), err error) 
 	}
 	undo = sync.OnceFunc(func() {
 		for end := time.Now().Add(cgroupEndMax); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			s.act(func(p *process) { _ = p.moveTo(root) }) // some of its processes have ended
+			s.act(func(p *process) { _ = p.moveTo(root) }) // an error means that processes have ended
 			if os.Remove(folder) == nil {
 				return
 			}

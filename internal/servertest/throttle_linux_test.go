@@ -31,7 +31,7 @@ func (s *Server) used(t *testing.T) (total time.Duration) {
 	return total
 }
 
-// partOf returns the part of a core that a server uses during a time.
+// partOf returns the part of a core that a server uses during a period.
 func (s *Server) partOf(t *testing.T, while time.Duration) float64 {
 	t.Helper()
 	before, began := s.used(t), time.Now()
@@ -40,7 +40,7 @@ func (s *Server) partOf(t *testing.T, while time.Duration) float64 {
 }
 
 // TestThrottledServerGetsItsPart: a throttled server uses its part of a core, with each
-// method that is available here. The broken double is a server that is not throttled.
+// method that is available here. The broken double does not throttle the server.
 func TestThrottledServerGetsItsPart(t *testing.T) {
 	t.Parallel()
 	const part, most = 0.1, 0.2

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TiDB is the name of a kind that [Kinds] leaves out, because no package has its program.
-// `make bin/tidb-server` builds it.
+// TiDB is the name of a kind that [Kinds] does not include, because no package has its
+// program. `make bin/tidb-server` builds the program.
 const TiDB = "tidb"
 
 // TiDBVariable names a running server of TiDB, for [TiDBDatabase].
@@ -23,7 +23,7 @@ func TiDBDatabase(tb testing.TB) string {
 	return databases{base: os.Getenv(TiDBVariable), execute: executeMySQL}.lend(tb)
 }
 
-// tidbKind is one process with a store of its own, instead of a cluster.
+// tidbKind is a single process with its own store, not a cluster.
 func tidbKind() kind {
 	_, file, _, _ := runtime.Caller(0)
 	k := mysqlKind()
@@ -34,7 +34,8 @@ func tidbKind() kind {
 	return k
 }
 
-// setUpTiDB writes the file that the server reads when it creates its data.
+// setUpTiDB writes the server's settings, and the statements that the server executes
+// when it creates its data.
 func setUpTiDB(_ context.Context, s *Server) error {
 	if err := s.write("password", secret()); err != nil {
 		return err

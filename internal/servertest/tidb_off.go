@@ -2,6 +2,5 @@
 
 package servertest
 
-// mysqlServer returns MariaDB. With the build tag tidb it returns TiDB: see `make
-// tidb`.
+// mysqlServer returns MariaDB. With the build tag tidb, it returns TiDB (`make tidb`).
 func mysqlServer() kind { return mysqlKind() }

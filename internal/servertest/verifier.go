@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// verifierParent is the script that asks the second verifier of proofs.
+// verifierParent is the script that runs the second verifier of proofs.
 //
 //go:embed verifier.py
 var verifierParent string
 
-// verifier runs docs/verify/verify.py. Starting Python and compiling the program takes
-// ten times as long as checking a small pool. It ends with the test process, because its
-// input then ends.
+// verifier runs docs/verify/verify.py. It is kept, because starting Python and compiling
+// the program takes ten times as long as checking a small pool. It ends when the test
+// process ends, because its input is then closed.
 type verifier struct {
 	questions io.Writer
 	answers   *bufio.Reader
 }
 
-// startVerifiers returns places for one verifier per processor. A verifier is started by
-// the first test that gets its place.
+// startVerifiers returns one place for a verifier per processor. The first test that gets
+// a place starts the verifier.
 func startVerifiers() chan *verifier {
 	all := make(chan *verifier, runtime.GOMAXPROCS(0))
 	for range cap(all) {
@@ -56,7 +56,7 @@ func SecondVerifier(tb testing.TB, args ...string) (code int, said string) {
 }
 
 func (v *verifier) start() error {
-	command := exec.Command("python3", "-c", verifierParent, "../../docs/verify/verify.py") // from a package's folder
+	command := exec.Command("python3", "-c", verifierParent, "../../docs/verify/verify.py") // relative to the folder of a package
 	questions, err := command.StdinPipe()
 	if err != nil {
 		return err

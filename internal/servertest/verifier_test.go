@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSecondVerifierIsTheProgram: a verifier that is kept gives the same answers as one
-// that was just started, and no call changes it.
+// TestSecondVerifierIsTheProgram: a verifier that was used before gives the same answers
+// as a new one. No call changes later answers.
 func TestSecondVerifierIsTheProgram(t *testing.T) {
 	NeedPrograms(t, "python3", "python3")
 	const program = "../../docs/verify/verify.py"
@@ -19,7 +19,7 @@ func TestSecondVerifierIsTheProgram(t *testing.T) {
 	for range 2 {
 		for exit, args := range map[int][]string{
 			0: {"--help"},
-			1: {"--vectors", vectors}, // ends with a traceback
+			1: {"--vectors", vectors}, // these end with a traceback
 			2: {empty, "--key", "none\n\"é"},
 			3: {empty},
 		} {
@@ -28,7 +28,7 @@ func TestSecondVerifierIsTheProgram(t *testing.T) {
 			require.Equal(t, exit, command.ProcessState.ExitCode(), "%s", want)
 			code, said := SecondVerifier(t, args...)
 			require.Equal(t, exit, code, said)
-			if exit != 1 { // a traceback shows the caller, so it differs
+			if exit != 1 { // a traceback contains the caller, so it differs
 				require.Equal(t, string(want), said)
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// ZooKeeper returns a URL on the ZooKeeper server that the test process shares. Its path
-// does not exist, and no other test has it. On a server that the environment names, what
-// the test creates remains.
+// ZooKeeper returns a URL on the ZooKeeper server that the test process shares. The URL's
+// path does not exist yet, and no other test has it. On a server that the environment
+// names, the test's nodes remain.
 func ZooKeeper(tb testing.TB) string {
 	tb.Helper()
 	return strings.TrimSuffix(sharedURL(tb, "zookeeper"), "/") + "/drawsvc-" + strings.ToLower(secret())
@@ -35,7 +35,7 @@ func zookeeperKind() kind {
 }
 
 // setUpZooKeeper writes the configuration. It allows short sessions, so that tests can
-// see them expire, and sessions as long as a lease in production.
+// see them expire. It also allows sessions as long as a lease in production.
 func setUpZooKeeper(_ context.Context, s *Server) error {
 	lines := []string{
 		"dataDir=" + s.path("data"),
@@ -54,8 +54,8 @@ func setUpZooKeeper(_ context.Context, s *Server) error {
 func zookeeperCommand(s *Server) []string {
 	argv := []string{s.programs["java"], "-cp", s.programs["zookeeper.jar"],
 		"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-XX:-UsePerfData",               // it would leave a file in /tmp
-		"-Dzookeeper.preAllocSize=64",    // KiB of log at a time, not 64 MiB
+		"-XX:-UsePerfData",               // otherwise it would leave a file in /tmp
+		"-Dzookeeper.preAllocSize=64",    // KiB of log at a time, instead of 64 MiB
 		"-Djava.io.tmpdir=" + s.path(""), // the JVM does not read TMPDIR
 	}
 	if !s.options.durable {
@@ -69,8 +69,8 @@ func zookeeperCommand(s *Server) []string {
 	return append(argv, "org.apache.zookeeper.server.quorum.QuorumPeerMain", s.path("zoo.cfg"))
 }
 
-// zookeeperReady sends a four-letter word. A server that is not ready gives another
-// answer than one that is.
+// zookeeperReady sends a four-letter word. A server that is not ready answers without the
+// mode.
 func zookeeperReady(ctx context.Context, s *Server) error {
 	return ask(ctx, s.Addr(), "srvr", "Mode: ")
 }

@@ -1,4 +1,4 @@
-// Package drand is a beacon for tests: a chain like those of drand, with one key that
+// Package drand provides a beacon for tests: a chain like those of drand. Its one key
 // signs every round, even a future one.
 package drand
 
@@ -23,8 +23,8 @@ type Chain struct {
 	genesis, period int64
 }
 
-// New creates a chain whose round 1 is at genesis, in seconds since 1970, and the
-// others every period seconds.
+// New creates a chain. Its round 1 is at genesis, in seconds since 1970, and a round
+// follows every period seconds.
 func New(tb testing.TB, genesis, period int64) *Chain {
 	tb.Helper()
 	secret := make([]byte, 32)
@@ -36,7 +36,7 @@ func New(tb testing.TB, genesis, period int64) *Chain {
 	return &Chain{key, hex.EncodeToString(public), genesis, period}
 }
 
-// Beacon returns the chain's name in a commitment.
+// Beacon returns the text that names the chain in a commitment.
 func (c *Chain) Beacon() string {
 	return fmt.Sprintf("bls-unchained-g1-rfc9380 %s %d %d", c.public, c.genesis, c.period)
 }
@@ -50,7 +50,7 @@ func (c *Chain) Sign(round int64) string {
 // File returns drand's answer for a round.
 func (c *Chain) File(round int64) string {
 	signature := c.Sign(round)
-	decoded, _ := hex.DecodeString(signature) // it was encoded just now
+	decoded, _ := hex.DecodeString(signature) // it is valid, because Sign encoded it
 	return fmt.Sprintf(`{"round":%d,"randomness":"%x","signature":%q}`+"\n", round, sha256.Sum256(decoded), signature)
 }
 
@@ -61,10 +61,10 @@ func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	_, _ = fmt.Fprint(w, c.File(round)) // to a test
+	_, _ = fmt.Fprint(w, c.File(round)) // an error would only reach a test
 }
 
-// Handler is [Chain.ServeHTTP] at its path.
+// Handler serves [Chain.ServeHTTP] at its path.
 func (c *Chain) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /public/{round}", c)
