@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// someRules returns documents that together use every law and every redirect; "" means no
+// someRules returns documents that together use every law and every redirect. "" means no
 // rules.
 func someRules() []string {
 	return []string{
@@ -28,8 +28,9 @@ func someRules() []string {
 	}
 }
 
-// lived returns a pool with a long history: rules of every kind, stock up and down, new
-// prizes, pauses, draws of one and of many units, and epochs of the given length.
+// lived returns a pool with a long history: rules of every kind, moves of stock in both
+// directions, new prizes, pauses, draws of one and of many units. Its epochs have the
+// given length.
 func lived(t *testing.T, draws int, length int64) *world {
 	w := newWorld(t)
 	w.prize("silver", 90, "5.00")
@@ -49,7 +50,7 @@ func lived(t *testing.T, draws int, length int64) *world {
 			w.restock([]string{"silver", "gold", "pin", "blank-card"}[rand.IntN(4)], rand.Int64N(40)-10) //nolint:gosec // any will do
 		case i%101 == 100:
 			w.state(draw.StatePaused)
-			w.state(draw.StatePaused) // an agenda sets the state again
+			w.state(draw.StatePaused) // an agenda may set the state that the pool already has
 			w.check()
 			w.state(draw.StateOpen)
 			w.state(draw.StateOpen)
@@ -63,8 +64,8 @@ func lived(t *testing.T, draws int, length int64) *world {
 	return w
 }
 
-// TestVerifiersAgree: both verifiers accept a pool with everything in its history, and
-// recompute every award after the commitment.
+// TestVerifiersAgree: both verifiers accept a pool whose history has entries of all
+// kinds. They recompute every award after the commitment.
 func TestVerifiersAgree(t *testing.T) {
 	w := lived(t, few(2000, 6000), 100)
 	files := w.publishAll()

@@ -31,7 +31,8 @@ func simple(t *testing.T) *world {
 	return w
 }
 
-// edited returns the log with its lines changed, and numbered again.
+// edited returns the log with its lines changed by edit and their versions numbered
+// again.
 func edited(t *testing.T, log []byte, edit func([]*Line) []*Line) []byte {
 	var all []*Line
 	for b := range bytes.Lines(log) {
@@ -57,7 +58,7 @@ func awardsOf(all []*Line) (at []int) {
 	return at
 }
 
-// renumbered numbers the units of each prize's awards in their order.
+// renumbered numbers the units of each prize again, in the order of its awards.
 func renumbered(all []*Line) []*Line {
 	units := map[string]int64{}
 	for i, l := range all {
@@ -73,12 +74,13 @@ func renumbered(all []*Line) []*Line {
 
 func other(prize string) string { return map[string]string{"gold": "silver", "silver": "gold"}[prize] }
 
-// attack changes the published files; place, a number below 100, selects where.
+// attack changes the published files. place, a number below 100, selects the changed
+// line.
 type attack struct {
 	name string
 	edit func(all []*Line, place int) []*Line
-	// passes means that the published files alone do not reveal the attack. It is an
-	// attack of an operator who signs everything again.
+	// passes means that the published files alone do not reveal the attack, if the operator
+	// signs everything again.
 	passes bool
 }
 
@@ -112,7 +114,7 @@ func attacks(w *world) []attack {
 		}},
 		{name: "a stock move changed", edit: func(all []*Line, n int) []*Line {
 			own := *all[1]
-			own.Delta += 200 + int64(n) // with few added units, later numbers might not reveal it
+			own.Delta += 200 + int64(n) // fewer added units might not change any later award
 			all[1] = &own
 			return all
 		}},
@@ -144,8 +146,8 @@ func attacks(w *world) []attack {
 	}
 }
 
-// recomputed replaces every award by the one that the seed determines for its present
-// place.
+// recomputed replaces every award by the one that the seed determines for its new
+// version.
 func recomputed(w *world, all []*Line) []*Line {
 	numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
 	v := &verifier{folding: folding{recompute: fold.NewRecomputation("spring", numbers, nil)}, commitment: w.commitment}
@@ -169,9 +171,9 @@ func recomputed(w *world, all []*Line) []*Line {
 	return all
 }
 
-// TestAttacks: even if the operator signs everything again, the files reveal each attack
-// that they can reveal. Every other attack passes, and a checkpoint that was kept earlier
-// reveals it. An outsider, who cannot sign, is found at once.
+// TestAttacks: an operator may sign everything again. Even then the files reveal each
+// attack, except for those that pass. A checkpoint that was kept earlier reveals these,
+// too. An outsider cannot sign, and is found at once.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	w := simple(t)
@@ -202,7 +204,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestReplacedSeedAndCommitmentAreFound: another seed, another commitment and another key are found.
+// TestReplacedSeedAndCommitmentAreFound: another seed, commitment or key is found.
 func TestReplacedSeedAndCommitmentAreFound(t *testing.T) {
 	w, rival := simple(t), simple(t)
 	honest, foreign := w.publishAll(), rival.publishAll()
@@ -214,7 +216,7 @@ func TestReplacedSeedAndCommitmentAreFound(t *testing.T) {
 	require.Equal(t, RuleSignature, verified(t, foreign, VerifyOptions{Key: w.key}).Rule)
 	require.Equal(t, RuleKept, verified(t, honest, VerifyOptions{Kept: [][]byte{foreign["commitment"].Data}}).Rule)
 
-	// The operator commits to another chain afterwards, and signs everything again.
+	// The operator later commits to another chain, and signs everything again.
 	own := *w.commitment
 	own.Anchor = rival.seed.Before(own.Epochs)
 	w.commitment, w.seed = &own, rival.seed

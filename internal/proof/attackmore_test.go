@@ -13,7 +13,7 @@ func moreAttacks(w *world) []attack {
 		{name: "an award reordered", edit: func(all []*Line, n int) []*Line {
 			at := awardsOf(all)
 			from, to := at[n], at[n+1+rand.IntN(100)]  //nolint:gosec // any will do
-			for all[from].PrizeID == all[to].PrizeID { // otherwise only owners are moved
+			for all[from].PrizeID == all[to].PrizeID { // otherwise the attack would only move owners
 				to++
 				for all[to].Kind != KindAward {
 					to++
@@ -28,7 +28,7 @@ func moreAttacks(w *world) []attack {
 			numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
 			at := awardsOf(all)[n]
 			own := *all[at]
-			for try := int64(1); own.PrizeID == all[at].PrizeID; try++ { // as if it had been drawn again for another prize
+			for try := int64(1); own.PrizeID == all[at].PrizeID; try++ { // as if the award had been drawn again until it gave another prize
 				own.PrizeID = prizeOf(numbers, all[:at], (int64(at)+try)%numbers.Last()+1)
 			}
 			all[at] = &own

@@ -15,9 +15,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Beacon is a public source of randomness that a pool is committed to: a drand chain of
-// the scheme [beaconScheme]. Its rounds are signatures that nobody can predict. The
-// time of each round follows from a formula.
+// Beacon is a public source of randomness to which a pool is committed: a drand chain of
+// the scheme [beaconScheme]. Its rounds are signatures that nobody can predict. The time
+// of each round follows from a formula.
 type Beacon struct {
 	// Key is the chain's public key, a compressed point of G2 in lower-case
 	// hexadecimal.
@@ -28,14 +28,13 @@ type Beacon struct {
 }
 
 const (
-	// PeriodMax is a day.
+	// PeriodMax is one day.
 	PeriodMax = 86_400
-	// RoundMax and genesisMax are chosen so that the time of a round is far below the
-	// maximum time.
+	// With RoundMax and genesisMax the time of a round stays far below the maximum time.
 	RoundMax   = 1 << 36
 	genesisMax = 1 << 36
-	// announcedPeriods is the minimum number of periods between the announcement of a
-	// round and the round.
+	// announcedPeriods is the minimum time from the announcement of a round to the round, in
+	// periods.
 	announcedPeriods = 2
 )
 
@@ -46,7 +45,8 @@ const (
 	signatureSize = 48
 )
 
-// QuicknetURL is where rounds of [Quicknet] are published, under /public/ROUND.
+// QuicknetURL is the address at which rounds of [Quicknet] are published: /public/ROUND
+// below it.
 const QuicknetURL = "https://api.drand.sh/52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
 
 // Quicknet is the chain of the League of Entropy with a round every 3 seconds.
@@ -58,8 +58,8 @@ func Quicknet() *Beacon {
 	}
 }
 
-// ParseBeacon reads the value of --beacon: "none" or "", which mean nil, "quicknet", or
-// the words of a commitment. Error: CodeInvalidRequest.
+// ParseBeacon reads the value of --beacon: "none" or "", for which it returns nil,
+// "quicknet", or the words of a commitment. Error: CodeInvalidRequest.
 func ParseBeacon(text string) (*Beacon, error) {
 	switch text {
 	case "", beaconNone:
@@ -75,7 +75,7 @@ func ParseBeacon(text string) (*Beacon, error) {
 	return b, b.Check()
 }
 
-// String returns the beacon's name in a commitment; nil is none.
+// String returns the beacon's name in a commitment; for nil it is "none".
 func (b *Beacon) String() string {
 	if b == nil {
 		return beaconNone
@@ -108,7 +108,7 @@ func (b *Beacon) key() (*bls.PublicKey[bls.KeyG2SigG1], error) {
 	return key, nil
 }
 
-// hexadecimal reads digits in lower case only.
+// hexadecimal decodes digits; it accepts lower case only.
 func hexadecimal(s string) ([]byte, error) {
 	if strings.ToLower(s) != s {
 		return nil, hex.InvalidByteError(0)
@@ -121,8 +121,8 @@ func (b *Beacon) At(round int64) time.Time {
 	return time.Unix(b.Genesis+(round-1)*b.Period, 0).UTC()
 }
 
-// Next returns the first round that may be announced at a time. The round comes at least
-// two periods later.
+// Next returns the first round that may be announced at a time: the first one that comes
+// at least two periods later.
 func (b *Beacon) Next(at time.Time) int64 {
 	from := at.Unix() + announcedPeriods*b.Period - b.Genesis
 	if at.Nanosecond() > 0 {
@@ -131,14 +131,14 @@ func (b *Beacon) Next(at time.Time) int64 {
 	return max(0, (from+b.Period-1)/b.Period) + 1
 }
 
-// Announces reports whether a round that is announced at a time is still in the future,
-// according to the clock that gave the time.
+// Announces reports whether a round may be announced at a time: it must come at least two
+// periods later.
 func (b *Beacon) Announces(round int64, at time.Time) bool {
 	return !b.At(round).Before(at.Add(time.Duration(announcedPeriods*b.Period) * time.Second))
 }
 
-// Mixed returns the value that the signature of a round mixes into the keys of a pool:
-// its SHA-256. It refuses a signature that is not the round's with CodeInvalidRequest.
+// Mixed returns the value that a round mixes into the keys of a pool: the SHA-256 of its
+// signature. A signature of another round is refused with CodeInvalidRequest.
 func (b *Beacon) Mixed(r draw.Round) (mixed [sha256.Size]byte, err error) {
 	if !isSignature(r.Signature) {
 		return mixed, draw.Errorf(draw.CodeInvalidRequest, "the signature of a round must be %d lower-case hexadecimal digits", 2*signatureSize)
@@ -147,7 +147,7 @@ func (b *Beacon) Mixed(r draw.Round) (mixed [sha256.Size]byte, err error) {
 	if err != nil {
 		return mixed, err
 	}
-	signature, _ := hex.DecodeString(r.Signature) // isSignature has checked it
+	signature, _ := hex.DecodeString(r.Signature) // isSignature has checked the digits
 	message := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(r.Number)))
 	if r.Number < 1 || r.Number > RoundMax || !bls.Verify(key, message[:], signature) {
 		return mixed, draw.Errorf(draw.CodeInvalidRequest, "the signature is not that of round %d of the beacon that the pool is committed to", r.Number)
@@ -163,8 +163,8 @@ func isSignature(s string) bool {
 // RoundFileMax is the maximum size of a beacon's answer, in bytes.
 const RoundFileMax = 1 << 16
 
-// ParseRound reads a round as drand publishes it: {"round","signature"}, perhaps
-// with other members. Error: CodeInvalidRequest.
+// ParseRound reads a round as drand publishes it: {"round","signature"}; other members
+// are ignored. Error: CodeInvalidRequest.
 func ParseRound(text []byte) (draw.Round, error) {
 	var r struct {
 		Round     int64  `json:"round"`

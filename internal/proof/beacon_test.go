@@ -19,7 +19,7 @@ var round1000 = draw.Round{
 	Number: 1000, Signature: "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39",
 }
 
-// TestQuicknet: a real round of the Quicknet chain is valid under its own number only.
+// TestQuicknet: a real round of the Quicknet chain is valid only under its own number.
 func TestQuicknet(t *testing.T) {
 	b, err := ParseBeacon("quicknet")
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestQuicknet(t *testing.T) {
 	require.Equal(t, "2023-08-23T15:59:24Z", b.At(1000).Format(time.RFC3339))
 }
 
-// malformed returns signatures that no round can have. Each key states what is wrong.
+// malformed returns signatures that no round can have, by what is wrong with them.
 func malformed(good string) map[string]string {
 	outside := outsideSubgroup()
 	return map[string]string{
@@ -53,8 +53,8 @@ func malformed(good string) map[string]string {
 	}
 }
 
-// outsideSubgroup returns a point of the curve that is in no subgroup of the right
-// order.
+// outsideSubgroup returns a point of the curve outside the subgroup that signatures must
+// be in.
 func outsideSubgroup() (point [48]byte) {
 	// x = 4 is such a point: 4³ + 4 has a root.
 	point[0], point[47] = 0x80, 4
@@ -112,8 +112,8 @@ func TestBeaconText(t *testing.T) {
 	}
 }
 
-// TestNextRoundIsTwoPeriodsAhead: the round to announce is the first that comes at least two periods
-// later, at any time between two rounds.
+// TestNextRoundIsTwoPeriodsAhead: at any time between two rounds, the round to announce
+// is the first one that comes at least two periods later.
 func TestNextRoundIsTwoPeriodsAhead(t *testing.T) {
 	b := &Beacon{Genesis: 1000, Period: 3}
 	at := func(s int64, ns int64) time.Time { return time.Unix(s, ns) }
@@ -130,7 +130,7 @@ func TestNextRoundIsTwoPeriodsAhead(t *testing.T) {
 	}
 }
 
-// TestCommitmentOfBeacon: a commitment states its beacon, and whether stock may move,
+// TestCommitmentOfBeacon: a commitment states its beacon, and whether stock may be moved,
 // each in one canonical form.
 func TestCommitmentOfBeacon(t *testing.T) {
 	c := &Commitment{Origin: worldOrigin, Epochs: 2, EpochLength: 3, Size: 4, Beacon: Quicknet()}

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// signedAnew makes another chain sign the last opening.
+// signedAnew replaces the signature of the last opening by one of another chain.
 func signedAnew(all []*Line, chain *drand.Chain) []*Line {
 	i := lastOf(all, KindOpen)
 	own := *all[i]
@@ -47,8 +47,8 @@ func changedAt(all []*Line, i int, change func(*Line)) []*Line {
 	return all
 }
 
-// beaconAttacks are attacks by the operator, who has the seed and signs everything
-// again. passes means that the files alone do not show the attack.
+// beaconAttacks are attacks by an operator who has the seed and signs everything again.
+// passes means that the files alone do not reveal the attack.
 func beaconAttacks(w *world) []attack {
 	signed := func(round int64) string { return w.chain.Sign(round) }
 	move := func(at time.Time) Line {
@@ -61,7 +61,7 @@ func beaconAttacks(w *world) []attack {
 		{name: "another round", edit: func(all []*Line, _ int) []*Line {
 			return changedAt(all, lastOf(all, KindOpen), func(l *Line) { l.Round++; l.Signature = signed(l.Round) })
 		}},
-		{name: "another round, announced too", edit: func(all []*Line, _ int) []*Line { // another round gives another deck
+		{name: "another round, announced too", edit: func(all []*Line, _ int) []*Line { // another round results in other draws
 			all = changedAt(all, lastOf(all, KindOpening), func(l *Line) { l.Round++ })
 			return changedAt(all, lastOf(all, KindOpen), func(l *Line) { l.Round++; l.Signature = signed(l.Round) })
 		}},
@@ -81,7 +81,7 @@ func beaconAttacks(w *world) []attack {
 		{name: "announced when it was near", edit: func(all []*Line, _ int) []*Line {
 			return changedAt(all, lastOf(all, KindOpening), func(l *Line) { l.Round = w.beacon.Next(l.At) - 1 })
 		}},
-		{name: "a round announced again", edit: func(all []*Line, _ int) []*Line { // the clock does not move in between
+		{name: "a round announced again", edit: func(all []*Line, _ int) []*Line { // both lines have the same time
 			for i := range all {
 				own := *all[i]
 				own.At, all[i] = all[0].At, &own
@@ -124,8 +124,8 @@ func beaconAttacks(w *world) []attack {
 	}
 }
 
-// TestBeaconAttacks: both verifiers find every attack on the beacon that the files
-// show, at the same entry.
+// TestBeaconAttacks: if the files reveal an attack on the beacon, both verifiers find it,
+// at the same entry.
 func TestBeaconAttacks(t *testing.T) {
 	for _, a := range beaconAttacks(blind(t)) {
 		t.Run(a.name, func(t *testing.T) {
@@ -149,9 +149,9 @@ func TestBeaconAttacks(t *testing.T) {
 	}
 }
 
-// recommit makes the commitment agree with a log whose earlier entries were changed. The
-// log keeps the old hash of the commitment: if an earlier line is wrong, it is found
-// before that hash.
+// recommit makes the commitment match a log whose earlier entries were changed. The log
+// keeps the old hash of the commitment: a fault in an earlier line is found before that
+// hash is compared.
 func (w *world) recommit(log []byte) {
 	var tree Tree
 	for n, b := range linesOf(log) {

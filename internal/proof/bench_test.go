@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkNumber measures the number of one unit of a committed pool, which may take
-// at most 150 ns.
+// BenchmarkNumber measures the time for the number of one unit of a committed pool. It
+// may take at most 150 ns.
 func BenchmarkNumber(b *testing.B) {
 	seed := NewSeed()
 	c := &Commitment{Origin: worldOrigin, Anchor: seed.Before(256), Epochs: 256, EpochLength: 1 << 20, Size: 1}

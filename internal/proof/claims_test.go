@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// claimedWorld returns a pool whose rules have claims, with units that return while it is
-// open, except in a pool with a beacon, where they return while it is paused.
+// claimedWorld returns a pool whose rules have claims. Units return while it is open or,
+// if it has a beacon, while it is paused.
 func claimedWorld(t *testing.T, hasBeacon bool) *world {
 	w := newWorld(t)
 	if hasBeacon {
@@ -43,8 +43,8 @@ func claimedWorld(t *testing.T, hasBeacon bool) *world {
 	return w
 }
 
-// TestVerifiersReadClaims: both verifiers accept a pool whose rules have claims, with a
-// beacon and without, and refuse claims that name a blank or a prize that is not there.
+// TestVerifiersReadClaims: both verifiers accept a pool whose rules have claims, with and
+// without a beacon. They refuse claims that name a blank or a missing prize.
 func TestVerifiersReadClaims(t *testing.T) {
 	t.Parallel()
 	for name, hasBeacon := range map[string]bool{"units return": false, "with a beacon none returns": true} {

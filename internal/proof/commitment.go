@@ -20,28 +20,27 @@ import (
 
 // Limits of a commitment.
 const (
-	// EpochsMax bounds the memory of the chain that an instance keeps: 65,536 seeds take
-	// 2 MiB.
+	// EpochsMax bounds the memory for the chain in an instance: 65,536 seeds take 2 MiB.
 	EpochsMax = 65_536
-	// EpochLengthMax is chosen so that epochs · length is far below the largest version.
+	// With EpochLengthMax, epochs · length stays far below the largest version.
 	EpochLengthMax = 1 << 40
-	// EpochsDefault and EpochLengthDefault suffice for 268 million versions.
+	// EpochsDefault and EpochLengthDefault together cover 268 million versions.
 	EpochsDefault      = 256
 	EpochLengthDefault = 1 << 20
 )
 
 const commitmentTitle = "drawsvc commitment v1"
 
-// Commitment binds a pool to its seeds before it opens: to the chain by its first seed,
-// the anchor, and to all entries of the pool's log so far.
+// Commitment binds a pool before it opens: to a chain of seeds, by the chain's first
+// seed, the anchor, and to all entries that the pool's log has so far.
 type Commitment struct {
-	// Origin is HOST/POOL, also the name of the pool's key.
+	// Origin is HOST/POOL, which is also the name of the pool's key.
 	Origin string
 	Anchor Seed
-	// Epochs is the number of seeds after the anchor, 1 to EpochsMax, and EpochLength
-	// the number of versions of each, 1 to EpochLengthMax.
+	// Epochs is the number of seeds after the anchor, 1 to EpochsMax. EpochLength is the
+	// number of versions for each seed, 1 to EpochLengthMax.
 	Epochs, EpochLength int64
-	// Beacon is mixed in at every opening, nil for none.
+	// Beacon is the beacon whose rounds every opening mixes in, nil for none.
 	Beacon *Beacon
 	// StockWhileOpen allows moves of stock while a pool with a beacon is open. An
 	// operator who knows the seed can use such moves to influence results.
@@ -74,11 +73,11 @@ func (c *Commitment) hex() string {
 	return hex.EncodeToString(hash[:])
 }
 
-// ParseCommitment reads the text of a commitment. It refuses a text that differs from
-// the output of [Commitment.Text] with CodeInvalidRequest.
+// ParseCommitment reads the text of a commitment. Error: CodeInvalidRequest, also for a
+// text that differs from the output of [Commitment.Text].
 func ParseCommitment(text string) (*Commitment, error) {
 	c := &Commitment{StockWhileOpen: strings.Contains(text, "\n"+stockWhileOpen)}
-	lines := strings.Split(strings.Replace(text, stockWhileOpen, "", 1), "\n") // its place is compared below
+	lines := strings.Split(strings.Replace(text, stockWhileOpen, "", 1), "\n") // the comparison below checks where the line was
 	if len(lines) != 8 {
 		return nil, errNoCommitment()
 	}
@@ -136,7 +135,7 @@ func (c *Commitment) Check() error {
 	return nil
 }
 
-// Pool returns the id of the pool, the origin's last part.
+// Pool returns the id of the pool, which is the last part of the origin.
 func (c *Commitment) Pool() string { return c.Origin[strings.LastIndexByte(c.Origin, '/')+1:] }
 
 // CheckOrigin returns an error unless s can name a pool's log: HOST/POOL.
@@ -153,8 +152,8 @@ func CheckOrigin(s string) error {
 var hostName = regexp.MustCompile(`^[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?(\.[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?)*$`)
 
 // CheckHost returns an error unless pools may be committed under the host: a name or an
-// address, perhaps with a port. Old commitments may have a path before the pool, and can
-// still be read.
+// address, with or without a port. Old commitments may also have a path before the pool;
+// they can still be read.
 func CheckHost(s string) error {
 	name, port, err := net.SplitHostPort(s)
 	if err != nil {
@@ -181,7 +180,8 @@ func isHost(s string) bool {
 		strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) < 0
 }
 
-// Epoch returns the epoch, from 0, of a version after that of the commitment's entry.
+// Epoch returns the epoch, counted from 0, of a version. committed is the version of the
+// commitment's entry.
 func (c *Commitment) Epoch(committed, version int64) int64 {
 	return (version - committed - 1) / c.EpochLength
 }

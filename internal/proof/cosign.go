@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// cosignatureKey is the type of a witness's key: Ed25519 with a time, of
-// c2sp.org/tlog-cosignature.
+// cosignatureKey is the type of a witness's key in c2sp.org/tlog-cosignature: Ed25519
+// with a time.
 const cosignatureKey = 4
 
 // timeMax is the last second of the year 9999.
@@ -28,7 +28,7 @@ type Witness struct {
 }
 
 // ParseWitness reads the verifier key of a witness, NAME+HASH+BASE64 in canonical form.
-// Error: CodeInvalidRequest, also for the key of a log.
+// Error: CodeInvalidRequest; a log's key is refused, too.
 func ParseWitness(text string) (*Witness, error) {
 	bad := errQuoted(text, "is no verifier key of a witness: NAME+HASH+KEY for cosignatures, Ed25519")
 	name, rest, _ := strings.Cut(text, "+")
@@ -56,9 +56,9 @@ func (w *Witness) Key() string {
 	return fmt.Sprintf("%s+%08x+%s", w.name, w.hash, base64.StdEncoding.EncodeToString(append([]byte{cosignatureKey}, w.key...)))
 }
 
-// Cosigned finds the witness's signature among the lines after a checkpoint's text and
-// returns its time. ok is false if there is none. Error: CodeInvalidRequest for an
-// invalid one.
+// Cosigned looks for the witness's signature among the lines after a checkpoint's text,
+// and returns the signature's time. ok is false if there is none. Error:
+// CodeInvalidRequest if the signature is invalid.
 func (w *Witness) Cosigned(text string, lines []byte) (at time.Time, ok bool, err error) {
 	_, at, err = w.line(text, lines)
 	return at, !at.IsZero(), err
@@ -71,8 +71,7 @@ func (w *Witness) Line(text string, lines []byte) (string, error) {
 	return line, err
 }
 
-// IsAmong reports whether one of the lines names the witness, whether or not it is
-// valid.
+// IsAmong reports whether one of the lines names the witness. The line need not be valid.
 func (w *Witness) IsAmong(lines []byte) bool {
 	for line := range bytes.Lines(lines) {
 		if w.signature(line) != nil {
@@ -82,7 +81,7 @@ func (w *Witness) IsAmong(lines []byte) bool {
 	return false
 }
 
-// signature returns the signature in a line, nil if the line is not the witness's.
+// signature returns the signature in a line, nil if the line does not name the witness.
 func (w *Witness) signature(line []byte) []byte {
 	encoded, is := strings.CutPrefix(strings.TrimSuffix(string(line), "\n"), signaturePrefix+w.name+" ")
 	signature, err := base64.StdEncoding.Strict().DecodeString(encoded)
@@ -115,7 +114,7 @@ func (w *Witness) line(text string, lines []byte) (_ string, at time.Time, err e
 // signaturePrefix begins each line of a signature.
 const signaturePrefix = "— "
 
-// Signatures returns the lines after the text of a signed note.
+// Signatures returns the signature lines of a signed note.
 func Signatures(signed []byte) []byte {
 	if i := bytes.LastIndex(signed, []byte("\n\n")); i >= 0 {
 		return signed[i+2:]

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// newWitness returns the signer of a witness, from another program's library, and its
+// newWitness returns a witness's signer, from the library of another program, and its
 // key.
 func newWitness(t *testing.T, name string) (note.Signer, string) {
 	secret, public, err := note.GenerateKey(rand.Reader, name)
@@ -42,8 +42,8 @@ func notesOf(t *testing.T, joined []byte) (notes [][]byte) {
 	return notes
 }
 
-// cosignAll returns a folder in which a witness has cosigned all checkpoints, except
-// the one with index but.
+// cosignAll returns a folder in which a witness has cosigned all checkpoints except the
+// one with index but.
 func cosignAll(t *testing.T, files fstest.MapFS, by note.Signer, but int) fstest.MapFS {
 	files = clone(files)
 	notes := notesOf(t, files["checkpoints"].Data)
@@ -63,9 +63,8 @@ func parsedWitness(t *testing.T, key string) *Witness {
 	return w
 }
 
-// TestCosignatures: both verifiers require a valid cosignature of a given witness on
-// every checkpoint. They ignore signatures of other witnesses, unless the folder names
-// them.
+// TestCosignatures: both verifiers require that a given witness has cosigned every
+// checkpoint. They ignore signatures of other witnesses, unless the folder names these.
 func TestCosignatures(t *testing.T) {
 	w := simple(t)
 	files := w.publishAll()
@@ -101,8 +100,8 @@ func TestCosignatures(t *testing.T) {
 	require.True(t, verified(t, forged, VerifyOptions{}).OK)
 }
 
-// TestEveryByteOfCosignaturesCounts: both verifiers find a flipped bit in the text that
-// a witness of the folder signed, or in its key.
+// TestEveryByteOfCosignaturesCounts: both verifiers find a flipped bit in the text that a
+// witness of the folder signed, and in the witness's key.
 func TestEveryByteOfCosignaturesCounts(t *testing.T) {
 	w := newWorld(t)
 	w.prize("silver", 9, "5.00")
@@ -127,7 +126,7 @@ func TestEveryByteOfCosignaturesCounts(t *testing.T) {
 	}
 }
 
-// TestLiveFolder: with --live, a folder with a running publisher is read up to its
+// TestLiveFolder: with --live, verifiers read the folder of a running publisher up to its
 // latest checkpoint.
 func TestLiveFolder(t *testing.T) {
 	w := simple(t)

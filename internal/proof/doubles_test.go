@@ -19,7 +19,7 @@ import (
 // broken is a source of numbers that a careless service might use.
 type broken struct {
 	numbers *Numbers
-	// shift is added to the version, first is the counter's first value.
+	// shift is added to the version. first is the first value of the counter.
 	shift  int64
 	first  uint32
 	modulo bool
@@ -62,8 +62,8 @@ func (w *brokenWords) Below(limit int64) int64 {
 	}
 }
 
-// TestBrokenDoubles: a service whose numbers are not exactly those of the specification
-// is found, by the first award that differs.
+// TestBrokenDoubles: if the numbers of a service differ from the specification, the first
+// award that differs reveals it.
 func TestBrokenDoubles(t *testing.T) {
 	for name, double := range map[string]broken{
 		"a modulo for the mask":         {first: 1, modulo: true},
@@ -91,11 +91,12 @@ func TestBrokenDoubles(t *testing.T) {
 	}
 }
 
-// TestAwardsShowOtherOrderAndUnloggedStock: the awards reveal a service whose prizes have
-// another order than in the log, and a service that moves stock without logging it.
+// TestAwardsShowOtherOrderAndUnloggedStock: the awards reveal a service whose prizes are
+// in another order than in the log. They also reveal a service that does not log a move
+// of stock.
 func TestAwardsShowOtherOrderAndUnloggedStock(t *testing.T) {
 	for name, double := range map[string]func(w *world){
-		"prizes in order of id": func(w *world) { // silver was added first
+		"prizes in order of id": func(w *world) { // silver was added before gold
 			slices.SortFunc(w.pool.Prizes, func(a, b draw.Prize) int { return strings.Compare(a.ID, b.ID) })
 		},
 		"a stock move that is no entry": func(w *world) { w.pool.Prizes[1].Stocked += 300 },
@@ -120,9 +121,9 @@ func TestAwardsShowOtherOrderAndUnloggedStock(t *testing.T) {
 	}
 }
 
-// TestFreePrizesUnderASpentBudget: more than the budget of a new document was already
-// spent. Both verifiers then accept awards of a prize without value, and find a service
-// that withheld it.
+// TestFreePrizesUnderASpentBudget: when new rules come into force, more than their budget
+// has already been spent. Both verifiers then accept awards of a prize without value, and
+// find a service that withheld such a prize.
 func TestFreePrizesUnderASpentBudget(t *testing.T) {
 	for name, withholds := range map[string]bool{"given": false, "withheld": true} {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +170,8 @@ func TestFreePrizesUnderASpentBudget(t *testing.T) {
 	}
 }
 
-// TestModuloOfMany: with 10^17 units, a modulo favours some by half a percent, which a
-// chi-square test detects only late. The vectors show it at once.
+// TestModuloOfMany: with 10^17 units, a modulo prefers some units by half a percent. A
+// chi-square test detects that only after many draws, the vectors detect it at once.
 func TestModuloOfMany(t *testing.T) {
 	const units = 100_000_000_000_000_000
 	found := 0
@@ -191,7 +192,7 @@ func TestModuloOfMany(t *testing.T) {
 
 // TestUndonePlanGivesTheSameNumbers: if a plan is undone and made again for other draws,
 // each version gives the same result as before. In the broken double, an undone plan uses
-// up a number.
+// up numbers.
 func TestUndonePlanGivesTheSameNumbers(t *testing.T) {
 	w := simple(t)
 	numbers, ok := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
@@ -212,8 +213,8 @@ func TestUndonePlanGivesTheSameNumbers(t *testing.T) {
 	}
 }
 
-// TestOnlyLiveVerificationAcceptsAnOpenPool: before the pool is closed, and before all seeds are revealed, only a live
-// verification accepts the files.
+// TestOnlyLiveVerificationAcceptsAnOpenPool: until the pool is closed and all seeds are
+// revealed, only a live verification accepts the files.
 func TestOnlyLiveVerificationAcceptsAnOpenPool(t *testing.T) {
 	w := simple(t)
 	files := w.files(w.log(), w.checks)

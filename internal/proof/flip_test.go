@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// small returns a pool of few entries, of all kinds that a simple pool has.
+// small returns a pool with few entries, but of every kind that a simple pool has.
 func small(t *testing.T) fstest.MapFS {
 	w := newWorld(t)
 	w.prize("silver", 9, "5.00")
@@ -30,11 +30,11 @@ func small(t *testing.T) fstest.MapFS {
 	return w.publishAll()
 }
 
-// every is set by make proofs: it takes minutes with the race detector.
+// every is set by make proofs. The tests then take minutes with the race detector.
 var every = flag.Bool("every", false, "every bit of a small pool, every attack at a hundred places, a hundred thousand pools to predict")
 
-// few returns enough, which is sufficient for every change of the code. If every is set,
-// as by make proofs, it returns all.
+// few returns the number of cases to run: all if the flag every is set, as by make
+// proofs, and otherwise enough, which suffices for every change of the code.
 func few(enough, all int) int {
 	if *every {
 		return all
@@ -66,8 +66,8 @@ func TestEveryBitCounts(t *testing.T) {
 	all.Wait()
 }
 
-// TestEveryByteCountsInPython: the second verifier, which checks each signature once,
-// finds a flipped bit in any byte.
+// TestEveryByteCountsInPython: the second verifier finds a flipped bit in any byte. It
+// checks each signature once.
 func TestEveryByteCountsInPython(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")

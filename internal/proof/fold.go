@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// folding is the state of the log as far as it was read.
+// folding is the state that follows from the part of the log that was read.
 type folding struct {
 	tree      Tree
 	recompute *fold.Recomputation
@@ -25,10 +25,10 @@ type folding struct {
 	state     draw.State // "" before the first line that sets one
 	// covered is the size of the last checkpoint of the folder.
 	covered int64
-	// last is the previous award, whose draw may continue.
+	// last is the previous award. Its draw may have further awards.
 	last  *Line
 	drawn *names
-	// moments are the items whose moments were done.
+	// moments are the items whose moments have become pending.
 	moments    map[int64]bool
 	recomputed int64
 	openings
@@ -58,9 +58,9 @@ func (v *verifier) eachLine(fn func(b []byte) error) error {
 	return nil
 }
 
-// readRules reads all rules that the log puts in force. They are needed in advance
-// because a later limit counts earlier turns. It ends at the first line that is not an
-// entry; readLog reports the fault of that line.
+// readRules reads all rules that the log puts in force. The recomputation needs them in
+// advance, because a limit of later rules counts earlier draws. readRules ends at the
+// first line that is not an entry; readLog reports the fault of that line.
 func (v *verifier) readRules() error {
 	n := int64(0)
 	err := v.eachLine(func(b []byte) error {
@@ -83,7 +83,7 @@ func (v *verifier) readRules() error {
 	return err
 }
 
-// errNoEntry ends a reading at a line that is not the next entry of a log: the lines
+// errNoEntry ends a reading at a line that is not the next entry of the log. The lines
 // after it have no effect.
 var errNoEntry = errors.New("proof: the line is not the next entry")
 
@@ -149,7 +149,7 @@ func (v *verifier) end() error {
 	return nil
 }
 
-// first returns the first version that is recomputed.
+// first returns the first version whose award is recomputed.
 func (v *verifier) first() int64 {
 	if v.commitment == nil {
 		return 0
@@ -162,7 +162,7 @@ func (v *verifier) isCommitted() bool { return v.tree.Size() > v.commitment.Size
 // isDrawing reports whether the draw of the previous entry continues.
 func (v *verifier) isDrawing() bool { return v.last != nil && v.last.Ordinal < v.last.Count }
 
-// entry checks a line that has the right form and order.
+// entry checks a line whose form and order are right.
 func (v *verifier) entry(l *Line) error {
 	n := l.Version
 	if err := v.place(l); err != nil {
@@ -203,7 +203,7 @@ func (v *verifier) changed(l *Line) error {
 		return v.pend(l)
 	case KindPrize:
 		value, _ := draw.ParseValue(l.Value) // a line has only valid values
-		// The name affects no draw: see stock.
+		// The name affects no draw; see stock.
 		if err := v.recompute.Correct(l.PrizeID, l.PrizeID, value); err != nil {
 			return findf(n, RuleStock, "%s", draw.DetailOf(err))
 		}
@@ -220,7 +220,7 @@ func (v *verifier) changed(l *Line) error {
 	return nil
 }
 
-// place checks that a line of its kind may occur at this place.
+// place checks that the log may have a line of this kind here.
 func (v *verifier) place(l *Line) error {
 	n := l.Version
 	switch isCommit := l.Kind == KindCommit; {
@@ -270,7 +270,7 @@ func (v *verifier) stock(l *Line) error {
 	if !l.isFirst() {
 		return v.recompute.Stock(l.PrizeID, l.Delta)
 	}
-	// Names affect no draw, and a log may have any name.
+	// Names affect no draw, so any name will do.
 	p := draw.Prize{ID: l.PrizeID, Name: l.PrizeID, Kind: draw.KindPrize, Stocked: l.Delta}
 	p.Value, _ = draw.ParseValue(l.Value) // a line has only valid values
 	if l.IsBlank {
@@ -285,7 +285,7 @@ func (v *verifier) stock(l *Line) error {
 	return v.recompute.AddPrize(p)
 }
 
-// numbered reports whether the numbers of a version are known.
+// numbered reports whether the revealed seed gives the numbers of a version.
 func (v *verifier) numbered(version int64) bool {
 	return v.numbers != nil && version <= v.numbers.Last()
 }
@@ -322,7 +322,7 @@ func (v *verifier) award(l *Line) error {
 	return nil
 }
 
-// inDraw checks that an award continues the draw before it, or begins one with a new
+// inDraw checks that an award continues the previous draw, or begins a draw with a new
 // name.
 func (v *verifier) inDraw(l *Line) error {
 	if v.isDrawing() {
@@ -339,7 +339,7 @@ func (v *verifier) inDraw(l *Line) error {
 	return err
 }
 
-// decide decides the award again.
+// decide recomputes an award, and compares it with the logged one.
 func (v *verifier) decide(l *Line, logged *draw.Award) error {
 	if l.Version > v.lastOfAll() {
 		return findf(l.Version, RuleReveal, "the commitment has no seed for the version")
@@ -376,42 +376,41 @@ func redirected(r *draw.Redirect) string {
 	return fmt.Sprintf(" instead of %s (%s)", r.Drawn, r.Why)
 }
 
-// RuleBeacon is broken in three cases. A round had come, or was near, when it was
-// announced for an opening. A line opens the pool with another round, or with the
-// signature of another round. A change was made while the pool is open that is not
-// allowed with a beacon.
+// RuleBeacon is broken if a round is announced less than two periods before it comes. It
+// is broken if the pool opens with a round that was not announced, or with a wrong
+// signature. It is also broken if an entry changes later results while the pool is open.
 const RuleBeacon = "beacon"
 
 // announcement is a round that was announced for the opening of a pool.
 type announcement struct {
-	// version is the version of the announcement's entry. If a witness signed a log of
-	// that size before the round came, the round was unknown when it was announced.
+	// version is the version of the announcement's entry. If a witness signed a log of that
+	// size before the round came, nobody knew the round when it was announced.
 	version, round int64
 	comes          time.Time
 }
 
-// openings are the openings of a pool with a beacon.
+// openings is the state of a pool with a beacon that concerns its openings.
 type openings struct {
 	announced []announcement
-	// standing means that the pool may open with the last announcement.
+	// standing means that the pool may open with the last announced round.
 	standing bool
-	// opened counts the openings. passed counts the announced rounds that were not used
-	// for an opening: an operator who knows the seed could have avoided the results of
-	// each of them.
+	// opened counts the openings. passed counts the announced rounds with which the pool was
+	// not opened. An operator who knows the seed may have avoided the results of each of
+	// these rounds.
 	opened, passed int64
-	// skipped counts the versions that give nothing.
+	// skipped counts the versions that were skipped: no draw uses their numbers.
 	skipped int64
 }
 
-// drop withdraws the present announcement, if there is one.
+// drop withdraws the standing announcement, if there is one.
 func (o *openings) drop() {
 	if o.standing {
 		o.standing, o.passed = false, o.passed+1
 	}
 }
 
-// opening checks the line that announces a round. The time of the line is only what its
-// writer states.
+// opening checks the line that announces a round. It cannot know whether the line's time
+// is true.
 func (v *verifier) opening(l *Line) error {
 	b := v.commitment.Beacon
 	switch {
@@ -433,7 +432,7 @@ func (v *verifier) opening(l *Line) error {
 
 // opens checks the line that opens the pool, and mixes its round in.
 func (v *verifier) opens(l *Line) error {
-	if v.isCommitted() && v.state != draw.StateOpen { // an item of the agenda may open an open pool
+	if v.isCommitted() && v.state != draw.StateOpen { // the agenda may open a pool that is already open
 		v.opened++
 	}
 	b := v.commitment.Beacon
@@ -460,9 +459,9 @@ func (v *verifier) opens(l *Line) error {
 	return nil
 }
 
-// steers checks an entry that changes which results the numbers of later versions give. A
-// pool with a beacon allows such an entry while it is paused, and must announce a round
-// after it.
+// steers checks an entry that changes the results of later versions. If a pool has a
+// beacon, such an entry is allowed only while the pool is paused or closed, and withdraws
+// the announced round.
 func (v *verifier) steers(l *Line) error {
 	c := v.commitment
 	if c.Beacon == nil || !v.isCommitted() || c.StockWhileOpen && l.Kind == KindStock || l.Kind == KindPrize && !v.revalues(l) {
@@ -477,16 +476,16 @@ func (v *verifier) steers(l *Line) error {
 	return nil
 }
 
-// skip applies a version that gives nothing. A pool with a beacon must then announce
-// another round: otherwise an operator who knows the seed and the round could choose
-// the version of the first draw.
+// skip applies a skipped version. A pool with a beacon must then announce another round:
+// otherwise an operator who knows the seed and the round could choose the version of the
+// first draw.
 func (v *verifier) skip() {
 	v.skipped++
 	v.drop()
 }
 
-// revalues reports whether a correction changes a prize's value, which budgets depend
-// on.
+// revalues reports whether a correction changes the value of a prize, on which budgets
+// depend.
 func (v *verifier) revalues(l *Line) bool {
 	p := v.recompute.Prize(l.PrizeID)
 	return p == nil || p.Value.StringFixed(2) != l.Value

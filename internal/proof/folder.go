@@ -13,16 +13,16 @@ const (
 	// NoteMax is the maximum size of a small file of a folder, and of a signed note, in
 	// bytes.
 	NoteMax = 1 << 20
-	// quoteMax is how many bytes of a file a finding repeats.
+	// quoteMax is the maximum number of bytes of a file that a finding repeats.
 	quoteMax = 100
 	// detailMax is the maximum size of the detail of a finding, in bytes. The detail
-	// consists of the repeated text, its own words, and identifiers that were checked.
+	// consists of repeated text, the finding's own words, and identifiers that were checked.
 	detailMax = 400
 )
 
-// open opens a file of the folder. It must be a regular file: a device may have no end,
-// and opening a FIFO waits for its writer. A link may lead to another file of the
-// folder.
+// open opens a file of the folder. It must be a regular file, because a device may have
+// no end, and opening a FIFO waits for its writer. A link to another file of the folder
+// is allowed.
 func (v *verifier) open(name string) (fs.File, error) {
 	info, err := fs.Stat(v.files, name)
 	switch {
@@ -76,7 +76,7 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// errQuoted returns CodeInvalidRequest for a text of a file, and repeats only the
+// errQuoted returns CodeInvalidRequest for a text of a file. The error contains only the
 // beginning of the text.
 func errQuoted(text, why string) error {
 	return draw.Errorf(draw.CodeInvalidRequest, "%q %s", cut(text, quoteMax), why)

@@ -20,7 +20,8 @@ import (
 // secret is the content of a file outside the folder.
 const secret = "root:secret:20780::::::"
 
-// misshapen returns things that replace a file of the folder, by name.
+// misshapen returns functions that put something wrong in the place of a file, by its
+// name.
 func misshapen(t *testing.T) map[string]func(path string) error {
 	outside := filepath.Join(t.TempDir(), "shadow")
 	require.NoError(t, os.WriteFile(outside, []byte(secret+"\n"), 0o600))
@@ -34,13 +35,13 @@ func misshapen(t *testing.T) map[string]func(path string) error {
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				return err
 			}
-			return os.Truncate(path, 8<<30) // sparse
+			return os.Truncate(path, 8<<30) // a sparse file
 		},
 	}
 }
 
-// TestFolderIsNotLeft: both verifiers find a file of the folder that is a link out of
-// it, not a regular file, or endless. They neither wait, nor disclose a file outside.
+// TestFolderIsNotLeft: both verifiers report a file that is a link out of the folder, not
+// a regular file, or endless. They neither wait for it nor disclose a file outside.
 func TestFolderIsNotLeft(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()
@@ -72,8 +73,8 @@ func TestFolderIsNotLeft(t *testing.T) {
 	}
 }
 
-// TestFolderCatchesALink shows that the test above detects links: a verifier that follows
-// links prints the text of another file, or has no finding.
+// TestFolderCatchesALink shows that the test above detects a verifier that follows links.
+// Such a verifier prints the text of another file, or has no finding.
 func TestFolderCatchesALink(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()
@@ -82,7 +83,7 @@ func TestFolderCatchesALink(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.Rename(key, outside))
 	require.NoError(t, os.Symlink(outside, key))
-	r, err := Verify(os.DirFS(dir), VerifyOptions{}) // it follows links
+	r, err := Verify(os.DirFS(dir), VerifyOptions{}) // os.DirFS follows links
 	require.NoError(t, err)
 	require.True(t, r.OK, r.Detail)
 	require.NoError(t, os.WriteFile(outside, []byte(secret+"\n"), 0o600))
@@ -91,7 +92,7 @@ func TestFolderCatchesALink(t *testing.T) {
 	require.Contains(t, r.Detail, "secret")
 }
 
-// TestLinksWithinTheFolder: a link to another file of the folder counts as that file.
+// TestLinksWithinTheFolder: a link to another file of the folder is read as that file.
 func TestLinksWithinTheFolder(t *testing.T) {
 	t.Parallel()
 	dir := folderOf(t, simple(t).publishAll())
@@ -107,7 +108,7 @@ func TestLinksWithinTheFolder(t *testing.T) {
 	require.Equal(t, 0, code, last)
 }
 
-// TestFindingsRepeatLittle: a finding repeats at most a hundred bytes of a text of the
+// TestFindingsRepeatLittle: a finding repeats at most a hundred bytes of a text in the
 // folder.
 func TestFindingsRepeatLittle(t *testing.T) {
 	t.Parallel()
@@ -141,7 +142,7 @@ func (c *counting) Verify(msg, sig []byte) bool {
 }
 
 // TestEqualCheckpointsAreVerifiedOnce: a file of 200,000 equal checkpoints costs one
-// signature check, in the folder and as a kept file.
+// check of a signature, both in the folder and as a kept file.
 func TestEqualCheckpointsAreVerifiedOnce(t *testing.T) {
 	t.Parallel()
 	w := simple(t)
@@ -160,7 +161,7 @@ func TestEqualCheckpointsAreVerifiedOnce(t *testing.T) {
 	}
 	require.LessOrEqual(t, counted.verified, 4, "the commitment, the checkpoint, the latest, and what was kept")
 
-	for signed, err := range SplitNotes(bytes.NewReader(files["checkpoints"].Data)) { // the broken double: each is opened
+	for signed, err := range SplitNotes(bytes.NewReader(files["checkpoints"].Data)) { // the broken double verifies each note
 		require.NoError(t, err)
 		if _, err := OpenCheckpoint(signed, counted); err != nil || counted.verified > 100 {
 			break
@@ -194,8 +195,8 @@ func (f readingFile) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestNothingIsReadAfterTheLog: a verification reads no further than the first line
-// that is not an entry, however much follows.
+// TestNothingIsReadAfterTheLog: a verification ends at the first line that is not an
+// entry, however much follows.
 func TestNothingIsReadAfterTheLog(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()
@@ -208,13 +209,13 @@ func TestNothingIsReadAfterTheLog(t *testing.T) {
 	require.Equal(t, int64(bytes.Count(log, []byte("\n")))+1, r.Entry)
 	require.LessOrEqual(t, folder.bytes, int64(2*(len(log)+LineMax)))
 
-	v := &verifier{files: folder} // the broken double: every line is read
+	v := &verifier{files: folder} // the broken double reads every line
 	require.NoError(t, v.eachLine(func([]byte) error { return nil }))
 	require.Greater(t, folder.bytes, int64(32<<20))
 }
 
-// TestKeptCopyOfCheckpoints: a kept file may be a copy of the folder's checkpoints.
-// Each of them counts: the first or last one that contradicts the log is a finding.
+// TestKeptCopyOfCheckpoints: a kept file may be a copy of the folder's checkpoints. A
+// finding results if its first or its last checkpoint contradicts the log.
 func TestKeptCopyOfCheckpoints(t *testing.T) {
 	t.Parallel()
 	w := simple(t)
@@ -222,7 +223,7 @@ func TestKeptCopyOfCheckpoints(t *testing.T) {
 	files := w.publishAll()
 	honest := files["checkpoints"].Data
 	other := simple(t)
-	other.signer, other.key = w.signer, w.key // the operator signs two histories
+	other.signer, other.key = w.signer, w.key // the operator signs two histories with one key
 	forged := other.check()
 	for _, c := range []struct {
 		name string

@@ -39,9 +39,9 @@ func (w clockedWitness) cosign(signed []byte, at time.Time) []byte {
 	return append(append([]byte{}, signed...), fmt.Sprintf("— %s %s\n", clockedName, base64.StdEncoding.EncodeToString(b))...)
 }
 
-// TestWitnessConvictsALateAnnouncement: the files alone accept an opening whose round
-// may have been known at its announcement. Both verifiers reject it if a witness did
-// not sign the announcement before the round came.
+// TestWitnessConvictsALateAnnouncement: the round of an opening may have been known when
+// it was announced. The files do not reveal that. With a witness that did not sign the
+// announcement before the round came, both verifiers reject the opening.
 func TestWitnessConvictsALateAnnouncement(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzParseLine: a line that is accepted is written again with the same bytes.
+// FuzzParseLine: a line that is accepted has the same bytes when it is written again.
 func FuzzParseLine(f *testing.F) {
 	for _, line := range []string{
 		`{"v":1,"at":"2026-03-04T04:06:07.000890Z","kind":"created"}`,
@@ -25,8 +25,8 @@ func FuzzParseLine(f *testing.F) {
 	})
 }
 
-// FuzzVerify: whatever the files contain, the verifier returns a report, and never
-// accepts files that no key has signed.
+// FuzzVerify: whatever the files contain, the verifier returns a report. It never accepts
+// files that no key has signed.
 func FuzzVerify(f *testing.F) {
 	f.Add([]byte("a+00000000+AAAA\n"), []byte("drawsvc commitment v1\n\n— a AAAA\n"), []byte("a\n1\nAAAA\n\n— a AAAA\n"), []byte("1 00\n"))
 	f.Fuzz(func(t *testing.T, key, commitment, checkpoints, reveal []byte) {
@@ -40,8 +40,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzNotes: a note, checkpoint, commitment, key or reveal that is accepted is written
-// again with the same bytes. So none of its parts can be changed unnoticed.
+// FuzzNotes: a note, checkpoint, commitment, key or reveal that is accepted has the same
+// bytes when it is written again. So no part of it can be changed unnoticed.
 func FuzzNotes(f *testing.F) {
 	signer, key, err := NewKey(worldOrigin)
 	require.NoError(f, err)
@@ -78,6 +78,6 @@ func FuzzNotes(f *testing.F) {
 		if failed == nil {
 			require.Equal(t, string(b), string(JoinNotes(notes)))
 		}
-		_, _ = Verifier(string(b)) // it never panics
+		_, _ = Verifier(string(b)) // it must not panic
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestCheckHost: every accepted host can be part of an origin, and is indeed a host.
+// TestCheckHost: every accepted host is a valid host, and can be part of an origin.
 func TestCheckHost(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{

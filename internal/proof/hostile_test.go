@@ -49,7 +49,7 @@ func parts(v jsontext.Value) (all [][2]string) {
 	return all
 }
 
-// mangled returns a JSON value with one thing changed, somewhere in it.
+// mangled returns a JSON value with one change at a random place in it.
 func mangled(v jsontext.Value) jsontext.Value {
 	all := parts(v)
 	if v.Kind() != '{' && v.Kind() != '[' || len(all) == 0 {
@@ -77,7 +77,7 @@ func mangled(v jsontext.Value) jsontext.Value {
 	return jsontext.Value(ends[:1] + strings.Join(texts, ",") + ends[1:])
 }
 
-// hostile returns a log with a line that is mangled, dropped, doubled or moved.
+// hostile returns a log in which one line is mangled, dropped, repeated or moved.
 func hostile(lines []string) []string {
 	at := rand.IntN(len(lines)) //nolint:gosec // any will do
 	if rand.IntN(2) == 0 {      //nolint:gosec // most lines are awards
@@ -106,8 +106,8 @@ func hostile(lines []string) []string {
 	return lines
 }
 
-// hostileFiles returns the files of an operator who mangles the log and signs
-// everything again.
+// hostileFiles returns the files of an operator who mangles the log and signs everything
+// again.
 func hostileFiles(w *world, log []byte) fstest.MapFS {
 	lines := hostile(slices.Collect(strings.Lines(string(log))))
 	for i, line := range lines {
@@ -125,8 +125,8 @@ func hostileFiles(w *world, log []byte) fstest.MapFS {
 	return w.files([]byte(strings.Join(lines, "")), nil)
 }
 
-// TestHostileLogs: whatever an operator writes to the log, both verifiers report the
-// same, at the same entry, and neither crashes.
+// TestHostileLogs: whatever an operator writes to the log, both verifiers report the same
+// at the same entry, and neither crashes.
 func TestHostileLogs(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")
@@ -185,8 +185,8 @@ func filesOf(t *testing.T, dir string) fstest.MapFS {
 	return files
 }
 
-// TestPackedLog: a packed log is verified directly. A log that is cut off is a finding,
-// after the lines that could be read.
+// TestPackedLog: a packed log is verified without unpacking it first. If it is cut off,
+// the verifier reports that after the lines that it could read.
 func TestPackedLog(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()

@@ -9,20 +9,20 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Inclusion proves that consecutive lines are in the log of a checkpoint. For one line
-// it is the proof of RFC 6962. For several lines, it leaves out the hashes that follow
-// from the lines themselves; the other hashes keep their order.
+// Inclusion proves that consecutive lines are in the log of a checkpoint. For one line it
+// is the proof of RFC 6962. For several lines, it leaves out the hashes that can be
+// computed from the lines themselves. The other hashes keep their order.
 type Inclusion struct {
 	// Checkpoint is the signed note.
 	Checkpoint string `json:"checkpoint"`
-	// Index is the place of the first line in the log, from 0.
+	// Index is the position of the first line in the log, from 0.
 	Index int64 `json:"index"`
 	// Hashes are in Base64.
 	Hashes []string `json:"hashes"`
 }
 
-// Prove returns the proof that the lines from first up to end are in a tree of the
-// given size. subtree returns the root over the lines from lo up to hi.
+// Prove returns the proof that the lines with indexes from first to end-1 are in a tree
+// of the given size. subtree returns the root over the lines from lo to hi-1.
 func Prove(size, first, end int64, subtree func(lo, hi int64) (tlog.Hash, error)) ([]string, error) {
 	p := prover{first: first, end: end, subtree: subtree}
 	if err := p.prove(0, size); err != nil {
@@ -41,9 +41,9 @@ type prover struct {
 	hashes     []tlog.Hash
 }
 
-// prove appends the hashes for the subtree from lo up to hi, which contains at least one
-// of the lines. For a half that contains a line, it appends the hashes for that half. For
-// a half without lines it appends the half's hash, after those of the other half.
+// prove appends the hashes for the subtree over the lines from lo to hi-1, which contains
+// a proven line. For a half with such a line, it appends the hashes of that half's proof.
+// For a half without one, it appends the half's root, after the hashes of the other half.
 func (p *prover) prove(lo, hi int64) error {
 	if hi-lo == 1 {
 		return nil
@@ -72,12 +72,12 @@ func (p *prover) prove(lo, hi int64) error {
 	return err
 }
 
-// half returns how many of n leaves are in the left half of their tree: the highest power
-// of two below n. n is at least 2.
+// half returns the number of leaves in the left half of a tree with n leaves: the highest
+// power of two below n. n is at least 2.
 func half(n int64) int64 { return 1 << (bits.Len64(uint64(n-1)) - 1) }
 
-// Subtree returns the root over the leaves from lo up to hi. perfect returns the hashes
-// that the caller has: those of leaves, and the roots of larger perfect subtrees.
+// Subtree returns the root over the leaves from lo to hi-1. perfect returns the hashes
+// that the caller has: hashes of leaves, and roots of larger perfect subtrees.
 func Subtree(lo, hi int64, perfect func(lo, hi int64) (h tlog.Hash, ok bool)) (tlog.Hash, error) {
 	if h, ok := perfect(lo, hi); ok {
 		return h, nil
@@ -94,7 +94,7 @@ func Subtree(lo, hi int64, perfect func(lo, hi int64) (h tlog.Hash, ok bool)) (t
 	return tlog.NodeHash(left, right), err
 }
 
-// Root returns the root of a tree of the given size that the proof and the lines imply.
+// Root returns the root that the proof and the lines imply for a tree of the given size.
 // Error: CodeInvalidRequest.
 func (p *Inclusion) Root(size int64, lines [][]byte) (tlog.Hash, error) {
 	bad := draw.Errorf(draw.CodeInvalidRequest, "the proof of inclusion is not one of such lines")
@@ -122,7 +122,7 @@ func (p *Inclusion) Root(size int64, lines [][]byte) (tlog.Hash, error) {
 type rooting struct {
 	first   int64
 	lines   [][]byte
-	hashes  []tlog.Hash // that are not used yet
+	hashes  []tlog.Hash // the hashes that are not used yet
 	missing bool
 }
 
@@ -139,7 +139,7 @@ func (r *rooting) root(lo, hi int64) (h tlog.Hash) {
 		return LeafHash(r.lines[lo-r.first])
 	}
 	middle := lo + half(hi-lo)
-	if middle <= r.first { // the half with a line comes first
+	if middle <= r.first { // the half with a line comes first in the proof
 		right := r.root(middle, hi)
 		return tlog.NodeHash(r.root(lo, middle), right)
 	}

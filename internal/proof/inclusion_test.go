@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// leaves returns n lines, and a reader that returns their hashes by the numbers of
+// leaves returns n lines, and a reader of the hashes of their tree, numbered as in
 // package tlog.
 func leaves(t *testing.T, n int64) ([][]byte, tlog.HashReader) {
 	var lines [][]byte
@@ -43,8 +43,8 @@ func subtreeOf(lines [][]byte) func(lo, hi int64) (tlog.Hash, error) {
 	}
 }
 
-// TestInclusion: for one line the proof is that of RFC 6962. For several lines it
-// proves each of them, and nothing else.
+// TestInclusion: for one line the proof is that of RFC 6962. A proof for several lines
+// holds for these lines, and for no others.
 func TestInclusion(t *testing.T) {
 	lines, read := leaves(t, 70)
 	subtree := subtreeOf(lines)

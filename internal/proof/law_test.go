@@ -28,7 +28,7 @@ func units(stock []int64) (sum int64) {
 	return sum
 }
 
-// anyNumbers returns the numbers of a pool that was committed to a new seed.
+// anyNumbers returns the numbers of a pool that is committed to a new seed.
 func anyNumbers(t *testing.T, epochs, length int64) *Numbers {
 	seed := NewSeed()
 	c := &Commitment{Origin: worldOrigin, Anchor: seed.Before(epochs), Epochs: epochs, EpochLength: length, Size: 1}
@@ -37,8 +37,8 @@ func anyNumbers(t *testing.T, epochs, length int64) *Numbers {
 	return numbers
 }
 
-// takeOf takes the unit with a number from the remaining stock, as the format
-// specifies.
+// takeOf takes the unit with number n from the remaining stock, as the format specifies,
+// and returns its prize.
 func takeOf(left []int64, n int64) int {
 	for i := range left {
 		if n < left[i] {
@@ -50,14 +50,14 @@ func takeOf(left []int64, n int64) int {
 	panic("unreachable")
 }
 
-// TestLawOverSeeds: over ten thousand seeds, the first version of a pool gives each
-// prize in proportion to the stock. The thousandth version does so too, and so do pairs
-// of consecutive versions. A rigged source fails.
+// TestLawOverSeeds: over ten thousand seeds, the first version of a pool gives each prize
+// in proportion to the stock. So do the thousandth version, and pairs of consecutive
+// versions. A rigged source fails the test.
 func TestLawOverSeeds(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
 	const seeds, far = 10_000, 1000
-	const uneven = 1 << 60 / 11 * 80 // 2^64 is 2.2 times as much, so that the rare prizes come three times for two
+	const uneven = 1 << 60 / 11 * 80 // 2^64 is 2.2 times as large, so a modulo gives rare prizes 3 times in place of 2
 	sampleOf := func() drawtest.Sample { return drawtest.Sample{Wins: make([]int64, len(lawStock)), Stock: lawStock} }
 	first, thousandth, modulo := sampleOf(), sampleOf(), sampleOf()
 	pairs := func() (s drawtest.Sample) {
@@ -99,8 +99,8 @@ func TestLawOverSeeds(t *testing.T) {
 	require.Error(t, drawtest.Judge(modulo))
 }
 
-// TestLawOfReplays: over pools with different seeds, the code that decides draws
-// arranges the numbers by the law of the stock.
+// TestLawOfReplays: over pools with different seeds, the code that decides draws turns
+// the numbers into prizes in proportion to the stock.
 func TestLawOfReplays(t *testing.T) {
 	t.Parallel()
 	var samples []drawtest.Sample
@@ -122,8 +122,8 @@ func TestLawOfReplays(t *testing.T) {
 	require.NoError(t, drawtest.Judge(samples...))
 }
 
-// pOf returns the probability that chance makes the counts deviate at least as much, if
-// all are equally likely, by Pearson's chi-square. The number of degrees of freedom must
+// pOf returns the p-value of Pearson's chi-square test: the probability that equally
+// likely counts deviate at least as much by chance. The number of degrees of freedom must
 // be even, because only then is there a closed form.
 func pOf(counts []int64) float64 {
 	mean, x := float64(units(counts))/float64(len(counts)), 0.0
@@ -150,18 +150,18 @@ func distance(values []float64) (d float64) {
 	return d
 }
 
-// TestPoolsAreAsUniformAsChance: in some of a thousand pools the numbers are less even
-// than in others, as chance predicts. No other test detects numbers that are too even.
+// TestPoolsAreAsUniformAsChance: some of a thousand pools have less even numbers than
+// others, as chance predicts. No other test detects numbers that are too even.
 func TestPoolsAreAsUniformAsChance(t *testing.T) {
 	t.Parallel()
 	const pools, cells = 1000, 17
-	farthest := math.Sqrt(-math.Log(drawtest.AlarmMax/2) / 2 / pools) // by Dvoretzky, Kiefer, Wolfowitz and Massart
+	farthest := math.Sqrt(-math.Log(drawtest.AlarmMax/2) / 2 / pools) // the bound of Dvoretzky, Kiefer, Wolfowitz and Massart
 	var chance, even []float64
 	for range pools {
 		numbers, counts, dealt := anyNumbers(t, 1, 5000), make([]int64, cells), make([]int64, cells)
 		for v := range int64(2000) {
 			counts[numbers.Of(3+v).Below(cells)]++
-			if v%2 == 0 { // every other number is dealt evenly
+			if v%2 == 0 { // every other number is evenly distributed
 				dealt[v/2%cells]++
 			} else {
 				dealt[numbers.Of(3+v).Below(cells)]++
@@ -173,12 +173,13 @@ func TestPoolsAreAsUniformAsChance(t *testing.T) {
 	require.Greater(t, distance(even), farthest)
 }
 
-// TestNobodyPredicts: whoever knows a pool's commitment, all revealed seeds and all
-// earlier draws can predict the first prize of the next epoch only as well as by the odds
-// of the stock. Whoever knows the next seed can always predict it.
+// TestNobodyPredicts: nobody can predict the first prize of the next epoch better than
+// the odds of the stock allow. This holds even with the pool's commitment, all revealed
+// seeds and all earlier draws. The control knows the next seed, and always predicts the
+// prize.
 func TestNobodyPredicts(t *testing.T) {
 	t.Parallel()
-	const kinds = 4 // the same number of units of each, so that every guess has the same odds
+	const kinds = 4 // each has the same number of units, so every guess has the same odds
 	guesses := map[string]func(n *Numbers, before []int64) int64{
 		"the key of the seed before": func(n *Numbers, _ []int64) int64 { return kindBy(Key(n.seeds[1], n.hash, 1, [32]byte{})) },
 		"the anchor":                 func(n *Numbers, _ []int64) int64 { return kindBy(Key(n.seeds[0], n.hash, 1, [32]byte{})) },
@@ -220,7 +221,7 @@ func TestNobodyPredicts(t *testing.T) {
 // nextEpoch is the first version that the second seed covers.
 const nextEpoch = 8
 
-// kindBy returns the prize that the version nextEpoch gives with a key.
+// kindBy returns the prize at the version nextEpoch, given a key.
 func kindBy(key [32]byte) int64 {
 	var k urn.Keyed
 	k.SetKey(key)

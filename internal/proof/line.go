@@ -33,17 +33,17 @@ const (
 	KindSkip    Kind = "skip"
 )
 
-// Line is one line of a pool's public log. Its kind determines which members it has;
-// the members of other kinds are zero.
+// Line is one line of a pool's public log. Its kind determines which members it has; all
+// other members are zero.
 type Line struct {
 	Version int64
 	At      time.Time
 	Kind    Kind
 
-	// PrizeID belongs to award, stock, prize and codes.
+	// PrizeID belongs to lines of the kinds award, stock, prize and codes.
 	PrizeID string
-	// The members from Unit to User belong to an award. The names of its draw and of its
-	// user are tags.
+	// The members from Unit to User belong to an award. Tags replace the names of its draw
+	// and its user.
 	Unit    int64
 	Draw    string
 	Ordinal int
@@ -52,30 +52,30 @@ type Line struct {
 	// Redirect is nil if the rules did not replace the drawn unit.
 	Redirect *draw.Redirect
 	// Name is the new name of a prize or a pool. Value is the value of a prize, with two
-	// decimals. A stock line has both only if it is the first line of its prize.
+	// decimals. The first stock line of a prize has both, later ones have neither.
 	Name, Value string
 	// IsBlank and IsEndless belong to the first stock line of a blank.
 	IsBlank, IsEndless bool
 	// Delta is a stock move; the line of an endless blank has no Delta.
 	Delta int64
-	// Reason belongs to stock, and may belong to pause and close; Salt is 16 random
-	// bytes as unpadded base64url.
+	// Reason belongs to lines of the kind stock, and may belong to pause and close. Salt is
+	// 16 random bytes as unpadded base64url.
 	Reason, Salt string
-	// Item is the number of the moment that became a stock line, 0 for other lines.
+	// Item is the number of the moment that the stock line makes pending, 0 for other lines.
 	Item int64
-	// Hash is the commitment's, in hexadecimal.
+	// Hash is the hash of the commitment, in hexadecimal.
 	Hash string
-	// Round is the number of a round of the beacon: the one that an opening announces, or
-	// the one with which an open line opens the pool. Signature is the signature of the
-	// latter.
+	// Round is the number of a round of the beacon. An opening line announces the round, and
+	// an open line opens the pool with it. Signature is the round's signature; only an open
+	// line has it.
 	Round     int64
 	Signature string
-	// Mode is the pool's own lock mode, "" for the service's default.
+	// Mode is the lock mode that the pool sets, "" for the service's default.
 	Mode string
-	// Document are rules, "null" for none.
+	// Document is a document of rules, "null" for none.
 	Document string
-	// Items and SHA256 belong to an agenda, and to codes that were imported. Dropped
-	// belongs to codes that left the reserve.
+	// Items and SHA256 belong to an agenda, and to an import of codes. Dropped belongs to
+	// codes that were dropped from the reserve.
 	Items, Dropped int64
 	SHA256         string
 }
@@ -192,7 +192,7 @@ func (w *writer) number(name string, n int64) {
 
 func (w *writer) text(name, s string) {
 	w.member(name)
-	w.b, _ = jsontext.AppendQuote(w.b, s) // s is UTF-8
+	w.b, _ = jsontext.AppendQuote(w.b, s) // s is valid UTF-8, so this cannot fail
 }
 
 func (w *writer) at(t time.Time) {

@@ -8,8 +8,8 @@ import (
 )
 
 // TestTextIsEscapedAsTheFormatSays: only the quote, the backslash and characters below
-// the space are escaped. They have the short form of RFC 8785 if there is one. Verifiers
-// compare bytes, so a different escape would make a different log.
+// the space are escaped, by the short form of RFC 8785 if there is one. Verifiers compare
+// bytes, so another escape would result in another log.
 func TestTextIsEscapedAsTheFormatSays(t *testing.T) {
 	short := map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 	for r := range rune(0x3000) {

@@ -45,12 +45,12 @@ type members struct {
 	SHA256   string         `json:"sha256"`
 }
 
-// LineMax is the maximum length of a line, in bytes. The longest lines are those of
-// rules.
+// LineMax is the maximum length of a line, in bytes. Lines with rules are the longest
+// ones.
 const LineMax = 4 * draw.RulesMax
 
-// ParseLine reads one line with its end. It refuses a line that differs from the output
-// of [Line.Append] with CodeInvalidRequest.
+// ParseLine reads one line with its end. Error: CodeInvalidRequest, also for a line that
+// differs from the output of [Line.Append].
 func ParseLine(b []byte) (*Line, error) {
 	var m members
 	if err := json.Unmarshal(b, &m, json.RejectUnknownMembers(true)); err != nil {
@@ -133,8 +133,8 @@ func (l *Line) checkAward() bool {
 	return isID(l.PrizeID) && l.Unit > 0 && l.Ordinal > 0 && l.Ordinal <= l.Count && l.Count <= draw.CountMax && isTag(l.Draw) && isTag(l.User)
 }
 
-// isArranged reports whether the document is empty, or contains rules in canonical form
-// whose users are tags.
+// isArranged reports whether the document is null, or contains rules in canonical form in
+// which tags replace the users.
 func (l *Line) isArranged() bool {
 	rules, err := l.Rules()
 	if err != nil || rules == nil {
@@ -158,8 +158,8 @@ func (l *Line) Rules() (*draw.Rules, error) {
 
 func isID(s string) bool { return draw.CheckID("id", s) == nil }
 
-// isLabel reports whether s may be a name or a reason in a line. The service is stricter.
-// The verifier need not be, because no result depends on these texts.
+// isLabel reports whether s may be a name or a reason in a line. The service is stricter;
+// the verifier need not be, because no result depends on these texts.
 func isLabel(s string) bool { return s != "" && utf8.RuneCountInString(s) <= draw.NameMax }
 
 func isValue(s string) bool {

@@ -7,7 +7,7 @@ import (
 
 func isMoment(r *draw.Redirect) bool { return r != nil && r.Why == draw.WhyMoment }
 
-// pend applies the line of a moment. From then on, the moment is pending.
+// pend applies the line of a moment, which is pending from then on.
 func (v *verifier) pend(l *Line) error {
 	if l.Item == 0 {
 		return nil

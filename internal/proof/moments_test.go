@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// momentWorld returns a pool with moments that are taken before and after its commitment,
-// and one that a limit withholds from a user.
+// momentWorld returns a pool with moments before and after its commitment. Draws take
+// some of them, and a limit withholds one from a user.
 func momentWorld(t *testing.T) *world {
 	w := newWorld(t)
 	w.prize("silver", 90, "5.00")
@@ -33,9 +33,9 @@ func isOfMoment(l *Line) bool {
 	return l.Kind == KindAward && l.Redirect != nil && l.Redirect.Why == draw.WhyMoment
 }
 
-// TestVerifiersFoldMoments: both verifiers accept a log with moments, and refuse a log
-// in which a due moment is not given, is given out of order or twice, or is given
-// although none was due.
+// TestVerifiersFoldMoments: both verifiers accept a log with moments. They refuse a log
+// in which a due moment is not given, or is given out of order or twice. They also refuse
+// one that is given although none was due.
 func TestVerifiersFoldMoments(t *testing.T) {
 	t.Parallel()
 	w := momentWorld(t)
@@ -102,8 +102,8 @@ func TestVerifiersFoldMoments(t *testing.T) {
 	})
 }
 
-// attackMoments edits the log, signs it again, and has both verifiers refuse it for the
-// rule of moments at the same entry.
+// attackMoments edits the log and signs it again. Both verifiers must refuse it for the
+// rule of moments, at the same entry.
 func attackMoments(t *testing.T, w *world, name string, edit func([]*Line) bool) {
 	t.Helper()
 	log := edited(t, w.log(), func(all []*Line) []*Line {

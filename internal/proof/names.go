@@ -6,9 +6,9 @@ import (
 	"hash/maphash"
 )
 
-// hashes is a set of hashes of 64 bits. It needs at most 22 bytes for each hash. Its
-// parts grow one by one, so that growing needs almost no additional memory. The zero
-// value is empty.
+// hashes is a set of hashes of 64 bits. It needs at most 22 bytes for each hash. It
+// consists of parts that grow one by one, so that growing needs almost no additional
+// memory. The zero value is empty.
 type hashes [256]struct {
 	slots []uint64 // 0 for none; the length is a power of two
 	used  int
@@ -36,8 +36,8 @@ func (s *hashes) add(h uint64) bool {
 	return false
 }
 
-// slotOf returns the slot of a hash, or the free slot in which it belongs. At least one
-// slot is free.
+// slotOf returns the slot that contains a hash, or else the free slot in which it
+// belongs. At least one slot must be free.
 func slotOf(slots []uint64, h uint64) uint64 {
 	last := uint64(len(slots) - 1)
 	at := h & last
@@ -47,9 +47,9 @@ func slotOf(slots []uint64, h uint64) uint64 {
 	return at
 }
 
-// names are the names of a log's draws, as far as it was read. A log has millions, so
-// only their hashes are kept. Each verification hashes with a new key: nobody can
-// choose names with equal hashes.
+// names are the names of the draws in the part of the log that was read. A log has
+// millions of them, so only their hashes are kept. Each verification hashes with a new
+// key, so that nobody can choose names with equal hashes.
 type names struct {
 	seed maphash.Seed
 	hash func(maphash.Seed, string) uint64
@@ -58,15 +58,15 @@ type names struct {
 
 func newNames() *names { return &names{seed: maphash.MakeSeed(), hash: maphash.String} }
 
-// isKnown reports whether an earlier line has the same draw as the given line, which must
-// be the first line of its draw. If the hash is known, isKnown reads the log again to
-// make sure that the names are equal too. Two names share a hash with a probability of 1
-// in 2^64.
+// isKnown reports whether an earlier line belongs to a draw of the same name. The given
+// line must be the first line of its draw. If the name's hash is known, isKnown reads the
+// log again to compare the names. Two names have equal hashes with a probability of 1 in
+// 2^64.
 func (v *verifier) isKnown(l *Line) (known bool, err error) {
 	if !v.drawn.seen.add(v.drawn.hash(v.drawn.seed, l.Draw)) {
 		return false, nil
 	}
-	member := []byte(`"draw":"` + l.Draw + `"`) // a quote within a text is escaped
+	member := []byte(`"draw":"` + l.Draw + `"`) // a quote within a text is escaped, so this matches only the member
 	ended := errors.New("the lines before are read")
 	left := l.Version
 	err = v.eachLine(func(b []byte) error {

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestHashesAreASet: the set contains the hashes that were added and no others, whatever
-// their values and their number are.
+// TestHashesAreASet: the set contains exactly the hashes that were added, whatever their
+// values and their number are.
 func TestHashesAreASet(t *testing.T) {
 	for _, span := range []uint64{50, 5000, 1 << 40} {
 		var s hashes
@@ -50,8 +50,8 @@ func TestHashesAreSmall(t *testing.T) {
 	}
 }
 
-// TestNamesAreExact: names with equal hashes are distinguished by the log, and a repeated
-// name is still found.
+// TestNamesAreExact: different names with equal hashes are accepted, and a repeated name
+// is still found.
 func TestNamesAreExact(t *testing.T) {
 	w := newWorld(t)
 	w.prize("silver", 900, "5.00")
@@ -91,8 +91,8 @@ func TestNamesAreExact(t *testing.T) {
 	}
 }
 
-// secondFinds returns the broken rule that the second verifier reports if names are
-// hashed with the given key.
+// secondFinds returns the rule that the second verifier reports as broken if it hashes
+// names with the given key.
 func secondFinds(t *testing.T, files fstest.MapFS, key string) string {
 	t.Helper()
 	servertest.NeedPrograms(t, "python3", "python3")

@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// NewKey creates the Ed25519 key of a pool, whose name is the origin. It returns the
-// secret text of the signer, and the public text of the verifier.
+// NewKey creates the Ed25519 key of a pool. The key's name is the origin. NewKey returns
+// the secret text of the signer, and the public text of the verifier.
 func NewKey(origin string) (signer, verifier string, err error) {
 	return note.GenerateKey(rand.Reader, origin)
 }
@@ -36,8 +36,8 @@ func (c *Checkpoint) Text() string {
 	return fmt.Sprintf("%s\n%d\n%s\n", c.Origin, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]))
 }
 
-// ParseCheckpoint reads the text of a checkpoint. It refuses a text that differs from
-// the output of [Checkpoint.Text] with CodeInvalidRequest.
+// ParseCheckpoint reads the text of a checkpoint. Error: CodeInvalidRequest, also for a
+// text that differs from the output of [Checkpoint.Text].
 func ParseCheckpoint(text string) (*Checkpoint, error) {
 	c := &Checkpoint{}
 	var root string
@@ -83,13 +83,13 @@ func newSigner(text string) (note.Signer, error) {
 	return s, nil
 }
 
-// Open returns the text of a signed note. The first signature must be a valid one of the
+// Open returns the text of a signed note. The first signature must be valid under the
 // verifier's key, and the note must be in canonical form. Later signatures, such as those
 // of witnesses, are not checked. Error: CodeInvalidRequest.
 func Open(signed []byte, v note.Verifier) (string, error) {
 	n, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {
-		return "", draw.Errorf(draw.CodeInvalidRequest, "%s", cut(err.Error(), quoteMax)) // it names the key
+		return "", draw.Errorf(draw.CodeInvalidRequest, "%s", cut(err.Error(), quoteMax)) // the text of the error names the key
 	}
 	if first := fmt.Sprintf("%s%s %s\n", signaturePrefix, n.Sigs[0].Name, n.Sigs[0].Base64); !bytes.HasPrefix(signed[len(n.Text)+1:], []byte(first)) {
 		return "", draw.Errorf(draw.CodeInvalidRequest, "the signature of the pool's key is not the first")
@@ -127,10 +127,10 @@ func Verifier(key string) (note.Verifier, error) {
 // JoinNotes joins signed notes by one empty line.
 func JoinNotes(notes [][]byte) []byte { return bytes.Join(notes, []byte("\n")) }
 
-// SplitNotes yields the notes that [JoinNotes] has joined. It yields them one by one,
-// because a long campaign has a checkpoint for each second. It ends after its first
-// error: that of reading, or CodeInvalidRequest, also for a note of more than NoteMax
-// bytes. A note is valid until the next.
+// SplitNotes yields the notes that [JoinNotes] has joined. It reads them one by one,
+// because a long campaign has a checkpoint for each second. A note is valid until the
+// next one. The sequence ends after its first error: that of reading, or
+// CodeInvalidRequest, for example for a note of more than NoteMax bytes.
 func SplitNotes(joined io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(joined)

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// withBeacon gives the world a beacon chain of its own, before the pool is committed.
+// withBeacon gives the world its own beacon chain, before the pool is committed.
 func (w *world) withBeacon() {
 	w.chain = drand.New(w.t, 1_700_000_000, 3)
 	var err error
@@ -20,8 +20,8 @@ func (w *world) withBeacon() {
 	require.NoError(w.t, err)
 }
 
-// announce announces a round. later is the number of rounds between the first possible
-// one and this one.
+// announce announces a round. later is the number of rounds by which it comes after the
+// first possible one.
 func (w *world) announce(later int64) int64 {
 	round := max(w.beacon.Next(w.at.Add(time.Microsecond)), w.latest+1) + later
 	w.latest = round
@@ -39,8 +39,8 @@ func (w *world) openWith(round int64) {
 	w.numbers.Mix(mixed)
 }
 
-// blind returns a pool with a beacon: 100 draws in each of three openings, and stock
-// and rules that change between them.
+// blind returns a pool with a beacon. It has three openings with 100 draws each. Between
+// them, stock and rules change.
 func blind(t *testing.T) *world {
 	w := newWorld(t)
 	w.withBeacon()
@@ -63,7 +63,8 @@ func blind(t *testing.T) *world {
 	return w
 }
 
-// TestDrawsFollowFromTheirOpening: the draws of each opening follow from its round, for both verifiers.
+// TestDrawsFollowFromTheirOpening: for both verifiers, the draws of each opening follow
+// from its round.
 func TestDrawsFollowFromTheirOpening(t *testing.T) {
 	w := blind(t)
 	files := w.publishAll()
@@ -91,14 +92,15 @@ func TestLiveBeacon(t *testing.T) {
 }
 
 // TestKeptCheckpointConvictsALateAnnouncement: an operator writes false times, and
-// announces a round that had already come. The files alone do not reveal it. A checkpoint
-// that was published when the round came reveals it, because it lacks the opening.
+// announces a round that has already come. The files do not reveal it by themselves. A
+// checkpoint that was published when the round came reveals it, because the announcement
+// is not in its log.
 func TestKeptCheckpointConvictsALateAnnouncement(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
 	w.prize("gold", 600, "19.90")
 	w.commit(4, 100)
-	kept := w.check() // now the round is known, and the operator can choose a deck
+	kept := w.check() // the round is known from now on, and the operator can choose the draws
 	w.openWith(w.announce(0))
 	w.draw("d", "u", 1)
 	files := w.publishAll()
@@ -109,8 +111,8 @@ func TestKeptCheckpointConvictsALateAnnouncement(t *testing.T) {
 	require.Less(t, c.Size, int64(4), "the log that was signed then had no opening: a witness's time on it says so")
 }
 
-// TestReportCountsRoundsNotOpenedWith: the report counts rounds that were announced but
-// not used for an opening, whatever withdrew them.
+// TestReportCountsRoundsNotOpenedWith: the report counts rounds that were announced, but
+// with which the pool was not opened, whatever withdrew them.
 func TestReportCountsRoundsNotOpenedWith(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
@@ -122,7 +124,7 @@ func TestReportCountsRoundsNotOpenedWith(t *testing.T) {
 	w.rules(`{"limits":[{"of":"draws","max":60}]}`)
 	w.change(draw.WhatName, `{"name":"other"}`)
 	round := w.announce(0)
-	w.change(draw.WhatName, `{"name":"another"}`) // it changes no deck
+	w.change(draw.WhatName, `{"name":"another"}`) // a name changes no draw
 	w.openWith(round)
 	w.draw("d", "u", 3)
 	w.state(draw.StatePaused)
@@ -137,8 +139,8 @@ func TestReportCountsRoundsNotOpenedWith(t *testing.T) {
 	require.Contains(t, last, ": 3 awards replayed from version 4 on, 1 opening, 3 announced rounds passed over")
 }
 
-// TestStockWhileOpen: a commitment may allow moves of stock, but never changes of
-// rules, while the pool is open. The report states that it does.
+// TestStockWhileOpen: a commitment may allow moves of stock while the pool is open, but
+// never changes of rules. The report states whether it allows moves.
 func TestStockWhileOpen(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
@@ -165,8 +167,8 @@ func TestStockWhileOpen(t *testing.T) {
 	require.Equal(t, RuleBeacon, verified(t, w.files(ruled, nil), VerifyOptions{}).Rule)
 }
 
-// TestBrokenBeacons: a service that leaves the beacon out, or keeps the round of an
-// earlier opening, is found at the first award that differs.
+// TestBrokenBeacons: if a service does not use the beacon, or uses the round of an
+// earlier opening, the first award that differs reveals it.
 func TestBrokenBeacons(t *testing.T) {
 	for name, double := range map[string]func(w *world, opening int){
 		"a key without the beacon":               func(w *world, _ int) { w.numbers.Mix([32]byte{}) },

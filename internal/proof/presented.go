@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Presented is the evidence of a draw that a caller presents. It is a receipt, or an
-// answer with a receipt: to POST /draw, or to GET /pools/{pool}/draws/{draw}/receipt.
+// Presented is a caller's evidence of a draw. It is a receipt, or an answer that contains
+// one: to POST /draw, or to GET /pools/{pool}/draws/{draw}/receipt.
 type Presented struct {
 	Receipt Receipt
 	// Proof is nil if there is none.
@@ -45,7 +45,7 @@ func ParsePresented(b []byte) (*Presented, error) {
 	}
 	p := &Presented{drawID: answer.Draw, user: answer.User, awards: answer.Awards}
 	receipt := []byte(answer.Receipt)
-	if receipt == nil { // then it is the receipt itself
+	if receipt == nil { // then the text is the receipt itself
 		receipt = b
 	}
 	if err := unmarshalReceipt(receipt, &p.Receipt); err != nil {
@@ -60,8 +60,8 @@ func ParsePresented(b []byte) (*Presented, error) {
 	return p, nil
 }
 
-// unmarshalReceipt reads a receipt in one of the two forms. It must have all members of
-// the form, and no others.
+// unmarshalReceipt reads a receipt in one of its two forms. The receipt must have all
+// members of that form, and no others.
 func unmarshalReceipt(b []byte, r *Receipt) error {
 	if err := json.Unmarshal(b, r, json.RejectUnknownMembers(true)); err != nil {
 		return err
@@ -90,7 +90,7 @@ func unmarshalReceipt(b []byte, r *Receipt) error {
 
 var errMembers = errors.New("there are other members")
 
-// hasAll reports whether an object has the members, none of them null.
+// hasAll reports whether an object has all the members, and none of them is null.
 func hasAll(object map[string]jsontext.Value, names ...string) bool {
 	for _, name := range names {
 		if value, ok := object[name]; !ok || value.Kind() == 'n' {
@@ -100,8 +100,8 @@ func hasAll(object map[string]jsontext.Value, names ...string) bool {
 	return true
 }
 
-// Open reads the receipt, which a key has signed, and compares it with the answer
-// around it. Error: CodeInvalidRequest.
+// Open reads the receipt, which the key must have signed, and compares it with the answer
+// that contains it. Error: CodeInvalidRequest.
 func (p *Presented) Open(key note.Verifier) (*Promised, error) {
 	promised, err := p.Receipt.Open(key)
 	if err != nil {
@@ -127,7 +127,7 @@ func (v *verifier) readReceipts() error {
 			return findf(0, RuleReceipt, "receipt %d: %s", i+1, draw.DetailOf(err))
 		}
 		promised, err := p.Open(v.key)
-		if err == nil && p.Proof != nil { // its checkpoint was kept with it
+		if err == nil && p.Proof != nil { // the caller kept the checkpoint of the proof, too
 			var c *Checkpoint
 			if c, err = promised.Includes(p.Proof, v.key); err == nil {
 				v.signed = append(v.signed, expected{*c, RuleKept})
@@ -143,7 +143,8 @@ func (v *verifier) readReceipts() error {
 	return nil
 }
 
-// promise records the promises of a receipt, in addition to those of earlier receipts.
+// promise records the lines that a receipt promises, in addition to those of earlier
+// receipts.
 func (v *verifier) promise(p *Promised) error {
 	if v.promised == nil {
 		v.promised, v.promisedOf = map[int64][]byte{}, map[string]int64{}
@@ -162,7 +163,8 @@ func (v *verifier) promise(p *Promised) error {
 	return nil
 }
 
-// keeps checks that the entry of a version is the one that a receipt promised.
+// keeps checks that an entry equals the one that a receipt promised for its version, if
+// any.
 func (v *verifier) keeps(version int64, b []byte) error {
 	if promised := v.promised[version]; promised != nil && !bytes.Equal(promised, b) {
 		return findf(version, RuleReceipt, "the entry is another than a receipt promised")
@@ -171,7 +173,7 @@ func (v *verifier) keeps(version int64, b []byte) error {
 	return nil
 }
 
-// lost returns the first version after the end of the log that a receipt promised.
+// lost returns the first version that a receipt promised and that the log does not reach.
 func (v *verifier) lost() (version int64) {
 	for promised := range v.promised {
 		if version == 0 || promised < version {
@@ -181,8 +183,8 @@ func (v *verifier) lost() (version int64) {
 	return version
 }
 
-// SplitReceipts splits a file of receipts, or of answers with one, one on each line. A
-// single one may span several lines.
+// SplitReceipts splits a file of receipts, or of answers that contain one. Each is on one
+// line; a single one may span several lines.
 func SplitReceipts(file []byte) (receipts [][]byte) {
 	if jsontext.Value(file).IsValid() {
 		return [][]byte{file}

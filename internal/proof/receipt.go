@@ -10,18 +10,18 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Receipt promises that a pool's log has the lines of one draw. With its salts, its
-// holder can show whom and what the tags in the lines stand for, and can prove that a log
-// lacks one of the lines. A receipt that is signed alone has a Note. A receipt that is
-// signed together with others of its commit has a Text and a Batch.
+// Receipt promises that a pool's log has the lines of one draw. Its holder can use the
+// salts to show which draw and user the tags in the lines stand for. The holder can also
+// prove that a log lacks one of the lines. A receipt that is signed alone has a Note. A
+// receipt that is signed together with others of its commit has a Text and a Batch.
 type Receipt struct {
 	// Note is the text, signed by the pool's key.
 	Note string `json:"note,omitzero"`
 	// Text is HOST/POOL/receipt, then the lines.
 	Text  string        `json:"text,omitzero"`
 	Batch *ReceiptBatch `json:"batch,omitzero"`
-	// Salt opens the draw's tag. UserSalt opens the tag of its user under rules that
-	// count users, and is "" under other rules. Both are unpadded base64url.
+	// With Salt one can check the draw's tag, with UserSalt the tag of its user. UserSalt is
+	// "" unless the rules count users. Both are unpadded base64url.
 	Salt     string `json:"salt"`
 	UserSalt string `json:"user_salt,omitempty"`
 }
@@ -36,8 +36,8 @@ type Receipts struct {
 	signer note.Signer
 }
 
-// NewReceipts returns the signer of the receipts of a pool. origin is the pool's origin,
-// secrets are its secrets.
+// NewReceipts returns the signer of the receipts of a pool with the given origin and
+// secrets.
 func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
 	signer, err := newSigner(secrets.Signer)
 	if err != nil {
@@ -54,7 +54,7 @@ type unsigned struct {
 	userSalt Salt
 }
 
-// Of returns the receipt of a draw, signed alone. The draw's awards must have their
+// Of returns the receipt of a draw, signed alone. The draw's awards must include their
 // redirects. rules are the rules in force at its first award, nil for none.
 func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 	u := r.write(nil, r.salts.tagger(), awards, rules)
@@ -99,9 +99,10 @@ func (r *Receipts) sign(text string) ([]byte, error) {
 	return signed, nil
 }
 
-// lines sets line to the line of each award of one draw, in order, and calls each every
-// time. It ends when each returns false. salt is the salt of the draw's name. It hashes a
-// tag only once for consecutive rows of one user. An erased user is known only by a tag.
+// lines sets line to the line of each award of one draw, in order, and calls each after
+// every one. It ends when each returns false. salt is the salt of the draw's name. For
+// consecutive awards of one user, the user's tag is computed once. For an erased user
+// only the tag is known.
 func (t *tagger) lines(line *Line, salt Salt, awards []draw.Award, rules *draw.Rules, each func() bool) bool {
 	*line = Line{Kind: KindAward, Draw: salt.tag("draw\n", awards[0].DrawID), Count: len(awards)}
 	for i := range awards {
@@ -117,7 +118,7 @@ func (t *tagger) lines(line *Line, salt Salt, awards []draw.Award, rules *draw.R
 	return true
 }
 
-// UserOf returns the tag of the user of a draw that was made under rules, nil for none.
+// UserOf returns the tag of a draw's user. rules are the rules of the draw, nil for none.
 func (s Salts) UserOf(drawID, user string, rules *draw.Rules) string {
 	t := s.tagger()
 	return t.userOf(t.sum("", drawID), user, rules)
@@ -143,8 +144,8 @@ type Promised struct {
 	userSalt *Salt // nil if the receipt has none
 }
 
-// Open reads a receipt that a key has signed. Error: CodeInvalidRequest, with what is
-// wrong with it.
+// Open reads a receipt that the key must have signed. Error: CodeInvalidRequest, which
+// states what is wrong.
 func (r *Receipt) Open(key note.Verifier) (*Promised, error) {
 	p := &Promised{}
 	var err error
@@ -176,7 +177,7 @@ func (r *Receipt) Open(key note.Verifier) (*Promised, error) {
 	return p, p.check()
 }
 
-// signed returns the text, which a key has signed by itself or with others. Error:
+// signed returns the text. The key must have signed it, alone or with others. Error:
 // CodeInvalidRequest.
 func (r *Receipt) signed(key note.Verifier) (string, error) {
 	if r.Batch == nil {
@@ -200,8 +201,8 @@ func (p *Promised) check() error {
 	return nil
 }
 
-// Opens returns an error unless the tags are those of the given draw and user. An empty
-// drawID or user is not compared. Error: CodeInvalidRequest.
+// Opens returns an error unless the tags belong to the given draw and user. If drawID or
+// user is "", it is not compared. Error: CodeInvalidRequest.
 func (p *Promised) Opens(drawID, user string) error {
 	first := p.Lines[0]
 	if drawID != "" && p.salt.tag("draw\n", drawID) != first.Draw {

@@ -58,8 +58,8 @@ func asJSON(t *testing.T, v any) []byte {
 	return b
 }
 
-// TestReceiptsAreTheLog: the receipts of all draws of a pool with a long history have
-// the lines of its log, byte for byte. Their salts open the tags of their names, and
+// TestReceiptsAreTheLog: in a pool with a long history, the receipts of all draws contain
+// the lines of the log, byte for byte. Their salts match the tags of their names, and
 // both verifiers accept them.
 func TestReceiptsAreTheLog(t *testing.T) {
 	w := lived(t, 600, 100)
@@ -102,9 +102,9 @@ func TestReceiptsAreTheLog(t *testing.T) {
 	require.Equal(t, 0, code, last)
 }
 
-// TestReceiptsCatch: the files do not reveal swapped owners, dropped draws or cut-off
-// draws. The receipt of an affected user reveals them. The receipt of another user does
-// not.
+// TestReceiptsCatch: the files alone do not reveal swapped owners, or draws that were
+// dropped or cut off. The receipt of an affected user reveals them, the receipt of
+// another user does not.
 func TestReceiptsCatch(t *testing.T) {
 	w := simple(t)
 	honest := w.publishAll()
@@ -133,9 +133,8 @@ func TestReceiptsCatch(t *testing.T) {
 	}
 }
 
-// TestProofsAreKept: a receipt with its proof, which is written over several lines,
-// reveals a log that contradicts the checkpoint of the proof, even if the contradiction
-// is after the draw.
+// TestProofsAreKept: a receipt with its proof, written over several lines, reveals a log
+// that contradicts the proof's checkpoint. The contradiction may even be after the draw.
 func TestProofsAreKept(t *testing.T) {
 	w := simple(t)
 	honest := w.publishAll()
@@ -159,7 +158,7 @@ func TestProofsAreKept(t *testing.T) {
 	}
 }
 
-// presented returns a draw's receipt with its proof, in a log with some further draws.
+// presented returns a draw's receipt with its proof. The draw has count awards.
 func presented(t *testing.T, w *world, name string, count int) map[string]any {
 	receipt := w.receipts()[name]
 	key, err := Verifier(w.key)
@@ -179,8 +178,8 @@ func presented(t *testing.T, w *world, name string, count int) map[string]any {
 	}
 }
 
-// TestPresentedReceiptsAreCheckedInEveryPart: both programs accept the unchanged receipt,
-// answer and proof, and refuse them if any part differs.
+// TestPresentedReceiptsAreCheckedInEveryPart: both verifiers accept the unchanged
+// receipt, answer and proof. They refuse them if any part differs.
 func TestPresentedReceiptsAreCheckedInEveryPart(t *testing.T) {
 	w := newWorld(t)
 	w.prize("silver", 900, "5.00")

@@ -13,14 +13,15 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// ReceiptBatch is the part of a receipt that proves that its text was signed together
-// with others: the text is a leaf of an RFC 6962 tree whose root the note signs.
+// ReceiptBatch proves that the text of a receipt was signed together with others: the
+// text is a leaf of an RFC 6962 tree, and the note signs the root of that tree.
 type ReceiptBatch struct {
-	// Note is signed by the pool's key: HOST/POOL/receipts, the number of leaves, the root.
+	// Note is signed by the pool's key. Its lines are HOST/POOL/receipts, the number of
+	// leaves, and the root.
 	Note string `json:"note"`
-	// Index is the place of the leaf, from 0.
+	// Index is the position of the leaf, from 0.
 	Index int64 `json:"index"`
-	// Hashes are the path of RFC 6962 from the leaf up, in Base64.
+	// Hashes are the path of RFC 6962 from the leaf to the root, in Base64.
 	Hashes []string `json:"hashes"`
 }
 
@@ -29,14 +30,14 @@ const (
 	batchSuffix = "/receipts"
 	// batchLeavesMax is the maximum number of receipts under one signature.
 	batchLeavesMax = 1024
-	// batchLeavesSigned is the maximum number of receipts that the service signs
-	// together. With nine hashes a receipt is at most 700 bytes longer than a receipt
-	// that is signed alone, if the pool's origin has at most 150 bytes.
+	// batchLeavesSigned is the maximum number of receipts that the service signs together.
+	// With nine hashes a receipt is at most 700 bytes longer than one that is signed alone.
+	// This holds for origins of at most 150 bytes.
 	batchLeavesSigned = batchLeavesMax / 2
 )
 
-// Sign returns the receipts of draws of one commit, in order of their versions. Up to
-// batchLeavesSigned of them share one signature. It implements draw.Signer.
+// Sign returns the receipts of the draws of one commit, in order of their versions. At
+// most batchLeavesSigned of them share one signature. It implements draw.Signer.
 func (r *Receipts) Sign(draws [][]draw.Award, rules *draw.Rules) ([]draw.Receipt, error) {
 	signed := make([]draw.Receipt, 0, len(draws))
 	for of := range slices.Chunk(draws, batchLeavesSigned) {
@@ -83,7 +84,7 @@ func (r *Receipts) signBatch(signed []draw.Receipt, draws [][]draw.Award, rules 
 	for _, awards := range draws {
 		room += r.room(awards)
 	}
-	texts := make([]byte, 0, room) // one after another
+	texts := make([]byte, 0, room) // all texts, one after another
 	for i, awards := range draws {
 		u := r.write(texts[len(texts):], by, awards, rules)
 		texts = texts[:min(len(texts)+len(u.text), cap(texts))]
@@ -97,14 +98,14 @@ func (r *Receipts) signBatch(signed []draw.Receipt, draws [][]draw.Award, rules 
 	if err != nil {
 		return nil, err
 	}
-	batch.quotedNote, _ = jsontext.AppendQuote(nil, batchNote) // it is UTF-8
+	batch.quotedNote, _ = jsontext.AppendQuote(nil, batchNote) // the text is valid UTF-8
 	return signed, nil
 }
 
-// AppendTo implements draw.Receipt. It has the members of [Receipt] in order. It is
-// written without reflection because every draw of a pool may have one.
+// AppendTo implements draw.Receipt. It appends the members of [Receipt] in order. It uses
+// no reflection, because every draw of a pool may have a receipt.
 func (r *batchReceipt) AppendTo(b []byte) []byte {
-	b, _ = jsontext.AppendQuote(append(b, `{"text":`...), r.text) // it is UTF-8
+	b, _ = jsontext.AppendQuote(append(b, `{"text":`...), r.text) // the text is valid UTF-8
 	b = append(append(append(b, `,"batch":{"note":`...), r.batch.quotedNote...), `,"index":`...)
 	b = append(strconv.AppendInt(b, int64(r.index), 10), `,"hashes":[`...)
 	b = r.batch.tree.appendPath(b, r.index)
@@ -117,14 +118,14 @@ func (r *batchReceipt) AppendTo(b []byte) []byte {
 	return append(b, `"}`...)
 }
 
-// receiptTree is an RFC 6962 tree that keeps all its hashes, level by level from the
-// leaves to the root. If the last hash of a level has no sibling, it is also the last
-// hash of the next level.
+// receiptTree is an RFC 6962 tree with all its hashes, level by level from the leaves to
+// the root. If the last hash of a level has no sibling, it is also the last hash of the
+// next level.
 type receiptTree []receiptLevel
 
 type receiptLevel struct {
 	hashes []tlog.Hash
-	// quoted holds the hashes as JSON texts, one after another, because each is part of
+	// quoted contains the hashes as JSON texts, one after another, because each is part of
 	// many paths.
 	quoted []byte
 }
@@ -157,7 +158,7 @@ func newReceiptTree(leaves []tlog.Hash) (t receiptTree) {
 
 func (t receiptTree) root() tlog.Hash { return t[len(t)-1].hashes[0] }
 
-// appendPath appends the hashes that prove the i-th leaf, as members of a JSON array.
+// appendPath appends the hashes that prove the i-th leaf, as elements of a JSON array.
 func (t receiptTree) appendPath(b []byte, i int) []byte {
 	isFirst := true
 	for _, level := range t {
@@ -173,7 +174,7 @@ func (t receiptTree) appendPath(b []byte, i int) []byte {
 	return b
 }
 
-// check returns an error unless a key has signed the text with others. Error:
+// check returns an error unless the key has signed the text together with others. Error:
 // CodeInvalidRequest.
 func (r *ReceiptBatch) check(text string, key note.Verifier) error {
 	signed, err := Open([]byte(r.Note), key)

@@ -17,7 +17,8 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// batchPlaces are the places of the vectors' leaves: index and number of leaves.
+// batchPlaces are the positions of the vectors' leaves: an index, and the number of
+// leaves.
 var batchPlaces = [][2]int{{0, 2}, {2, 3}, {4, 7}, {1023, 1024}}
 
 // vectorDraws returns the draws of one batch of the vectors. Every third draw has two
@@ -52,8 +53,8 @@ func countingRules(t *testing.T) *draw.Rules {
 	return rules
 }
 
-// TestVectorsOfBatches: receipts that are signed together are valid if the file states
-// so, and the secrets of the pool create the same bytes again.
+// TestVectorsOfBatches: receipts that are signed together are valid exactly if the file
+// states so. The secrets of the pool create the valid ones again, byte for byte.
 func TestVectorsOfBatches(t *testing.T) {
 	all := readVectors(t).Batches
 	require.GreaterOrEqual(t, len(all), 100)
@@ -93,8 +94,8 @@ func TestVectorsOfBatches(t *testing.T) {
 	require.Len(t, batchPlaces, good)
 }
 
-// everyByteCounts changes one bit of each byte of a receipt in an answer: no such
-// answer is accepted.
+// everyByteCounts changes one bit of each byte of a receipt in an answer. No such answer
+// may be accepted.
 func everyByteCounts(t *testing.T, receipt json.RawMessage, shown []byte, key string) {
 	compact, err := json.Marshal(receipt)
 	require.NoError(t, err)
@@ -108,8 +109,8 @@ func everyByteCounts(t *testing.T, receipt json.RawMessage, shown []byte, key st
 }
 
 // TestBatchesAreTrees: batches of any size have the tree and the paths of RFC 6962,
-// according to a module that creates and checks them independently. The members are in
-// their order. A single draw, also the last of many, has its own note.
+// according to the independent package tlog. The members of a receipt are in their order.
+// A batch of one receipt has no tree: that receipt has its own note.
 func TestBatchesAreTrees(t *testing.T) {
 	signer, vkey, err := NewKey(worldOrigin)
 	require.NoError(t, err)
@@ -157,8 +158,8 @@ func TestBatchesAreTrees(t *testing.T) {
 	}
 }
 
-// TestBatchesStayShort: a receipt of the largest batch is at most 700 bytes longer than
-// the same receipt signed alone, if the origin has 150 bytes.
+// TestBatchesStayShort: for an origin of 150 bytes, a receipt of the largest batch is at
+// most 700 bytes longer than the same receipt signed alone.
 func TestBatchesStayShort(t *testing.T) {
 	origin := strings.Repeat("a", 140) + "/" + strings.Repeat("b", 9)
 	require.Len(t, origin, 150)
@@ -181,7 +182,7 @@ func TestBatchesStayShort(t *testing.T) {
 
 // TestTwoTextsOfOneDraw: two receipts of one draw with different texts show that the key
 // was misused, even if the log agrees with one of them. Two receipts with the same text,
-// one in each form, show nothing.
+// one in each form, do not show misuse.
 func TestTwoTextsOfOneDraw(t *testing.T) {
 	w := simple(t)
 	files := w.publishAll()

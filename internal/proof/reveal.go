@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Reveal returns the text that reveals the place-th seed of a chain.
+// Reveal returns the text that reveals a seed. place is its position in the chain.
 func Reveal(seed Seed, place int64) string {
 	return fmt.Sprintf("%d %s\n", place, hex.EncodeToString(seed[:]))
 }

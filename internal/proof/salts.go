@@ -18,9 +18,9 @@ const (
 	tagTextSize = 22
 )
 
-// Salts is the secret of a pool from which the tags of its log are computed. Whoever has
-// it can test whether a tag is that of a name. Once it is destroyed, nobody can link a
-// tag with a name.
+// Salts is the secret of a pool from which the tags of its log are computed. With it one
+// can test whether a tag belongs to a name. Once it is destroyed, nobody can link a tag
+// with a name.
 type Salts [sha256.Size]byte
 
 // NewSalts creates the secret of a new pool.
@@ -29,20 +29,19 @@ func NewSalts() (s Salts) {
 	return s
 }
 
-// Of returns the salt of a draw's name. Whoever has it can test only the tag of that
-// draw.
+// Of returns the salt of a draw's name. With it one can test only the tag of that draw.
 func (s Salts) Of(drawID string) Salt { return s.sum("", drawID) }
 
 // OfUser returns the salt of a user in a pool whose rules count users.
 func (s Salts) OfUser(user string) Salt { return s.sum("user\n", user) }
 
-// Salt opens the tags of one draw, or of one user.
+// Salt is used to test the tags of one draw, or of one user.
 type Salt [sha256.Size]byte
 
 func (s Salts) sum(label, text string) Salt { return s.tagger().sum(label, text) }
 
-// tagger creates many salts. It keeps their common initial state, because computing that
-// state takes longer than the rest of a salt.
+// tagger creates many salts. It keeps their common initial state, whose computation takes
+// longer than the rest of a salt.
 type tagger struct {
 	mac hash.Hash
 	b   []byte
@@ -61,8 +60,7 @@ func (t *tagger) sum(label, text string) Salt {
 // DrawTag returns the tag that replaces a draw's name.
 func (s Salts) DrawTag(drawID string) string { return s.Of(drawID).tag("draw\n", drawID) }
 
-// Pseudonym returns the tag that replaces a user in all draws under rules that count
-// users.
+// Pseudonym returns the tag that replaces a user in all draws, if the rules count users.
 func (s Salts) Pseudonym(user string) string { return s.tagger().pseudonym(user) }
 
 func (t *tagger) pseudonym(user string) string { return t.sum("user\n", user).tag("user\n", user) }
@@ -73,15 +71,15 @@ func (s Salts) StockSalt(version int64) string {
 	return base64.RawURLEncoding.EncodeToString(salt[:tagSize])
 }
 
-// Seal returns a hash of the body of a change of an agenda, in hexadecimal. It commits to
-// the body without disclosing it.
+// Seal returns a hash of the body of an agenda's change, in hexadecimal. The hash commits
+// to the body without disclosing it.
 func (s Salts) Seal(version int64, body string) string {
 	seal := s.sum("agenda\n", string(binary.BigEndian.AppendUint64(nil, uint64(version)))+body)
 	return hex.EncodeToString(seal[:])
 }
 
-// tag returns the tag of a name. Neither a draw's name nor a user contains a line
-// break.
+// tag returns the tag of a name. Names of draws and users contain no line breaks, so the
+// hashed text is unambiguous.
 func (s Salt) tag(label, name string) string {
 	const room = 256 // so that most hashed texts need no allocation
 	sum := sha256.Sum256(append(append(append(make([]byte, 0, room), s[:]...), label...), name...))
@@ -93,8 +91,8 @@ func (s Salt) tag(label, name string) string {
 // String returns the salt in the form of a receipt.
 func (s Salt) String() string { return base64.RawURLEncoding.EncodeToString(s[:]) }
 
-// CountsUsers reports whether each user has one pseudonym for all draws under the rules.
-// Outsiders need it to verify limits. nil means no rules.
+// CountsUsers reports whether the rules count users, so that each user has one pseudonym
+// for all draws. Outsiders need the pseudonyms to verify limits. nil means no rules.
 func CountsUsers(r *draw.Rules) bool {
 	return r != nil && (r.HasLimitBy(draw.ByUser) || r.Guarantee != nil || len(r.Blocked) > 0)
 }

@@ -23,14 +23,14 @@ type Scribe struct {
 }
 
 // NewScribe returns a scribe before the first entry. prizes reads the prizes of the pool,
-// with the names and values that they were added with. It is called once, at the first
-// line that needs a prize. Lines of awards need none.
+// with their original names and values. It is called once, for the first line that needs
+// a prize. Lines of awards need none.
 func NewScribe(salts Salts, prizes func() ([]draw.Prize, error)) *Scribe {
 	return &Scribe{salts: salts, tagger: salts.tagger(), read: prizes, added: map[string]bool{}}
 }
 
-// prize returns the pool's prize that the entry of a version is about. Errors: those of
-// reading, CodeRulesUnreadable if there is none.
+// prize returns the prize with an id, for the entry of a version. Errors: those of
+// reading, and CodeRulesUnreadable if there is no such prize.
 func (s *Scribe) prize(id string, version int64) (*draw.Prize, error) {
 	if s.prizes == nil {
 		prizes, err := s.read()
@@ -49,12 +49,12 @@ func (s *Scribe) prize(id string, version int64) (*draw.Prize, error) {
 }
 
 // Lines yields the lines of entries. The entries must be in order of version, beginning
-// with the first. They may be divided among several calls, but each draw must be complete
-// in one call. A line is valid until the next line. The sequence ends after its first
+// with the first one. Several calls may share the entries, but all awards of a draw must
+// be in one call. A line is valid until the next one. The sequence ends after its first
 // error: that of the entries, or CodeRulesUnreadable for an entry that has no line.
 func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, error] {
 	return func(yield func(*Line, error) bool) {
-		var held []draw.Award // the awards of one draw, until its last one is read
+		var held []draw.Award // the awards of one draw, until all of them are read
 		flush := func() bool {
 			if len(held) == 0 {
 				return true
@@ -73,7 +73,7 @@ func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, er
 			}
 			if e.Award != nil {
 				held = append(held, *e.Award)
-				if r := e.Award.Redirect; r != nil { // it is valid until the next entry
+				if r := e.Award.Redirect; r != nil { // a redirect is valid only until the next entry
 					own := *r
 					held[len(held)-1].Redirect = &own
 				}
@@ -110,7 +110,7 @@ func (s *Scribe) move(m *draw.Move) (*Line, error) {
 	return l, nil
 }
 
-// changed are the members of a change's body that a line may need.
+// changed contains the members of a change's body that a line may need.
 type changed struct {
 	State draw.State `json:"state"`
 	Mode  *string    `json:"mode"`
@@ -118,7 +118,7 @@ type changed struct {
 	Prize string     `json:"prize"`
 	Value *string    `json:"value"`
 	Hash  string     `json:"hash"`
-	// Round and Signature belong to a pool with a beacon.
+	// Round and Signature are only in pools with a beacon.
 	Round     int64  `json:"round"`
 	Signature string `json:"signature"`
 	// Count and SHA256 belong to items of an agenda that were planned together, and to
@@ -153,7 +153,7 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 		}
 	case draw.WhatArchived:
 		l.Kind = KindArchive
-	case draw.WhatErased: // before the commitment
+	case draw.WhatErased: // only before the commitment
 		l.Kind = KindErased
 	case draw.WhatSkipped:
 		l.Kind = KindSkip
@@ -161,7 +161,7 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 		l.Kind, l.Hash = KindCommit, body.Hash
 	case draw.WhatAgenda:
 		l.Kind, l.Items, l.SHA256 = KindAgenda, body.Count, body.SHA256
-		if body.SHA256 == "" { // one item, its outcome, or the removal of items
+		if body.SHA256 == "" { // one item, the outcome of an item, or the removal of items
 			l.Items, l.SHA256 = max(1, body.Count), s.salts.Seal(c.Version, c.Body)
 		}
 	case draw.WhatCodes:
@@ -207,7 +207,7 @@ func (s *Scribe) ruled(l *Line, c *draw.Change) (*Line, error) {
 	return l, err
 }
 
-// published returns a document in which pseudonyms replace the blocked users.
+// published returns a document in which pseudonyms replace the blocked users' names.
 func (s *Scribe) published(parsed *draw.Rules) (string, error) {
 	if len(parsed.Blocked) == 0 {
 		return parsed.Document(), nil

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Recipients are the public keys to which secrets are sealed. Each of their identities
-// alone can unseal them.
+// Recipients are the public keys to which secrets are sealed. The identity of any one of
+// them unseals the secrets.
 type Recipients struct{ list []age.Recipient }
 
 // ParseRecipients reads age recipients, one on each line, including those of plugins.
@@ -23,7 +23,7 @@ func ParseRecipients(text string) (*Recipients, error) {
 	return &Recipients{list}, nil
 }
 
-// And returns these recipients and others.
+// And returns these recipients together with others.
 func (r *Recipients) And(other *Recipients) *Recipients {
 	return &Recipients{append(r.list[:len(r.list):len(r.list)], other.list...)}
 }
@@ -44,12 +44,12 @@ func (r *Recipients) Seal(secret []byte) ([]byte, error) {
 	return sealed.Bytes(), nil
 }
 
-// Identities unseal secrets that were sealed to the recipient of one of them. They are
-// nil if there is no identity.
+// Identities unseal secrets that were sealed to the recipient of any of them. nil means
+// that there is no identity.
 type Identities struct{ list []age.Identity }
 
-// ParseIdentities reads age identities, one on each line, including those of plugins.
-// An error has CodeInvalidRequest and repeats nothing of the text.
+// ParseIdentities reads age identities, one on each line, including those of plugins. Its
+// error is CodeInvalidRequest, and contains no part of the text.
 func ParseIdentities(text string) (*Identities, error) {
 	list, err := parseKeys(text, parseIdentity)
 	if err != nil {
@@ -58,7 +58,7 @@ func ParseIdentities(text string) (*Identities, error) {
 	return &Identities{list}, nil
 }
 
-// NewIdentity creates an identity, as a line of a file.
+// NewIdentity creates an identity, as a line of a file of identities.
 func NewIdentity() (string, error) {
 	made, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -67,8 +67,8 @@ func NewIdentity() (string, error) {
 	return made.String() + "\n", nil
 }
 
-// Recipients returns the recipients of the identities. Error: CodeInvalidRequest if an
-// identity does not disclose its recipient.
+// Recipients returns the recipients of the identities. Error: CodeInvalidRequest for an
+// identity whose recipient is not known.
 func (i *Identities) Recipients() (*Recipients, error) {
 	var to Recipients
 	for _, one := range i.list {
@@ -81,7 +81,7 @@ func (i *Identities) Recipients() (*Recipients, error) {
 	return &to, nil
 }
 
-// Unseal returns a secret. Error: CodeSeedUnavailable, also without identities.
+// Unseal returns the sealed secret. Error: CodeSeedUnavailable, also if i is nil.
 func (i *Identities) Unseal(sealed []byte) ([]byte, error) {
 	if i == nil {
 		return nil, draw.Errorf(draw.CodeSeedUnavailable, "no identity that unseals seeds is at hand: name it by --seed-identity-file")
@@ -102,11 +102,11 @@ type Secrets struct {
 	// Seed is the last seed of the chain.
 	Seed  Seed
 	Salts Salts
-	// Signer is the secret text of the pool's key.
+	// Signer is the secret text of the pool's key, which signs.
 	Signer string
 }
 
-// Sealed are Secrets that are sealed separately, because the secret of the tags may be
+// Sealed are Secrets, each sealed separately, because the secret of the tags may be
 // destroyed while the others are kept.
 type Sealed struct{ Seed, Salts, Signer []byte }
 
@@ -136,8 +136,8 @@ func (s *Sealed) Open(by *Identities) (secrets Secrets, err error) {
 	return secrets, err
 }
 
-// OpenNames unseals the secrets that lines are written and signed with: all except the
-// seed. Errors: those of Open.
+// OpenNames unseals the secrets for writing and signing lines: all except the seed.
+// Errors: those of Open.
 func (s *Sealed) OpenNames(by *Identities) (secrets Secrets, err error) {
 	if len(s.Salts) == 0 {
 		return secrets, draw.Errorf(draw.CodeNotFound, "the secret of the pool's tags was destroyed: its log can no longer be written, and what was published stays")

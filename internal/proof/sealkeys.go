@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// parseKeys reads keys of age, one on each line. It skips empty lines and those that
+// parseKeys reads keys of age, one on each line. It skips empty lines and lines that
 // begin with #.
 func parseKeys[T any](text string, parse func(line string) (T, error)) (keys []T, err error) {
 	for line := range strings.Lines(text) {
@@ -31,7 +31,7 @@ func parseKeys[T any](text string, parse func(line string) (T, error)) (keys []T
 	return keys, nil
 }
 
-// parseRecipient reads a recipient: of age itself, or of a plugin, whose recipients
+// parseRecipient reads a recipient of age itself or of a plugin. Recipients of plugins
 // have an additional name.
 func parseRecipient(line string) (age.Recipient, error) {
 	own, err := age.ParseRecipients(strings.NewReader(line))
@@ -44,7 +44,7 @@ func parseRecipient(line string) (age.Recipient, error) {
 	return nil, err
 }
 
-// parseIdentity reads an identity of age itself, or of a plugin, which unseals with a
+// parseIdentity reads an identity of age itself or of a plugin. A plugin unseals with a
 // hardware token or a key service.
 func parseIdentity(line string) (age.Identity, error) {
 	if strings.HasPrefix(line, "AGE-PLUGIN-") {
@@ -64,14 +64,14 @@ func nobody() *plugin.ClientUI {
 	return &plugin.ClientUI{DisplayMessage: func(string, string) error { return nil }}
 }
 
-// pluginMax is the timeout of a plugin that unseals.
+// pluginMax is the maximum time for a plugin to unseal.
 const pluginMax = 10 * time.Second
 
-// patient waits for a plugin that unseals, for pluginMax at most.
+// patient is a plugin's identity with a timeout of pluginMax.
 type patient struct{ *plugin.Identity }
 
-// Unwrap implements age.Identity. A plugin that does not answer keeps running until it
-// ends.
+// Unwrap implements age.Identity. After the timeout, a plugin that does not answer keeps
+// running.
 func (p patient) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	type answer struct {
 		key []byte
@@ -99,7 +99,7 @@ func recipientOf(identity age.Identity) (age.Recipient, error) {
 	case *age.HybridIdentity:
 		return own.Recipient(), nil
 	case patient:
-		return own.Recipient(), nil // the plugin knows it
+		return own.Recipient(), nil // the plugin finds the recipient
 	}
 	return nil, draw.Errorf(draw.CodeInvalidRequest, "an identity does not tell its recipient: name it by --seed-recipients")
 }

@@ -13,7 +13,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// pluginName is the plugin that this test binary implements, under another name.
+// pluginName is the name of a plugin. If this test binary is started under that name, it
+// acts as the plugin.
 const pluginName = "drawtest"
 
 func TestMain(m *testing.M) {
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bePlugin acts as the plugin: its recipients and identities contain those of age.
+// bePlugin acts as the plugin, whose recipients and identities contain those of age.
 func bePlugin() int {
 	p, err := plugin.New(pluginName)
 	if err != nil {
@@ -39,8 +40,8 @@ func bePlugin() int {
 	return p.Main()
 }
 
-// TestPlugins: secrets are sealed to a recipient of a plugin and one of age's own, and
-// either identity unseals them. The identity of a plugin that is not installed does not.
+// TestPlugins: secrets are sealed to a recipient of a plugin and to one of age itself.
+// Either identity unseals them. The identity of a plugin that is not installed does not.
 func TestPlugins(t *testing.T) {
 	own, err := age.GenerateX25519Identity()
 	require.NoError(t, err)
@@ -73,7 +74,7 @@ func TestPlugins(t *testing.T) {
 	require.ErrorContains(t, err, "age-plugin-"+pluginName)
 }
 
-// TestKeyErrorsDiscloseNoIdentity: an error discloses nothing of an identity's file.
+// TestKeyErrorsDiscloseNoIdentity: an error discloses no part of a file of identities.
 func TestKeyErrorsDiscloseNoIdentity(t *testing.T) {
 	for _, text := range []string{"", "# none\n", "AGE-SECRET-KEY-1NONE", "AGE-PLUGIN-NONE", "age-plugin-x", "SECRET"} {
 		_, err := ParseIdentities(text)

@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Seed is one seed of a chain: the seed before it is its SHA-256.
+// Seed is one seed of a chain. The seed before it in the chain is its SHA-256.
 type Seed [sha256.Size]byte
 
 // NewSeed creates the last seed of a new chain.
@@ -30,9 +30,9 @@ func (s Seed) Before(steps int64) Seed {
 // drawKeyLabel begins the input from which the key of an epoch is derived.
 const drawKeyLabel = "drawsvc draw key v1\n"
 
-// Key returns the key of the numbers of an epoch, from 0. seed is seed epoch+1 of the
-// chain, c the hash of the commitment, and beacon 32 zero bytes if no beacon is mixed
-// in.
+// Key returns the key for the numbers of an epoch. seed is the seed at position epoch+1
+// of the chain, c the hash of the commitment. beacon is 32 zero bytes if no beacon is
+// mixed in.
 func Key(seed Seed, c [sha256.Size]byte, epoch int64, beacon [sha256.Size]byte) (key [sha256.Size]byte) {
 	sum := hmac.New(sha256.New, seed[:])
 	sum.Write([]byte(drawKeyLabel))
@@ -43,24 +43,23 @@ func Key(seed Seed, c [sha256.Size]byte, epoch int64, beacon [sha256.Size]byte) 
 	return key
 }
 
-// Numbers returns the numbers of the versions of a committed pool, as far as the known
-// seed of the chain determines them. It has one owner at a time. It implements
-// urn.Seeds.
+// Numbers returns the numbers of the versions of a committed pool, up to the last version
+// that the known seed determines. It has one owner at a time. It implements urn.Seeds.
 type Numbers struct {
 	commitment *Commitment
 	hash       [sha256.Size]byte
 	// version is the version of the commitment's entry.
 	version int64
-	// seeds are the seeds from 0, the anchor, up to the last that is known.
+	// seeds are the seeds from the anchor, at index 0, up to the last known one.
 	seeds []Seed
 	keyed urn.Keyed
 	epoch int64
-	// beacon is the value that the latest opening mixes in.
+	// beacon is the value that the latest opening has mixed in.
 	beacon [sha256.Size]byte
 }
 
 // NewNumbers returns the numbers under a commitment whose entry has the given version.
-// seed is the place-th seed of the chain. It returns false for a seed that does not
+// seed is at position place of the chain. NewNumbers returns false if the seed does not
 // lead to the anchor.
 func NewNumbers(c *Commitment, version int64, seed Seed, place int64) (*Numbers, bool) {
 	if place < 1 || place > c.Epochs {
@@ -92,7 +91,7 @@ func (n *Numbers) Last() int64 {
 // Beacon returns the beacon of the commitment, nil for none.
 func (n *Numbers) Beacon() *Beacon { return n.commitment.Beacon }
 
-// Mix mixes the randomness of an opening's round into the versions after it.
+// Mix mixes the randomness of an opening's round into the numbers of later versions.
 func (n *Numbers) Mix(beacon [sha256.Size]byte) { n.beacon, n.epoch = beacon, -1 }
 
 // Copy returns the same numbers for another owner.

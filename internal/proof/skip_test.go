@@ -15,8 +15,8 @@ func (w *world) skip(n int) {
 	}
 }
 
-// TestSkippedVersionsAreCounted: both verifiers accept skipped versions of a paused
-// pool, without and with a beacon, and report their number.
+// TestSkippedVersionsAreCounted: both verifiers accept skipped versions while a pool is
+// paused, with and without a beacon. They report the number of these versions.
 func TestSkippedVersionsAreCounted(t *testing.T) {
 	pools := map[string]func(*testing.T) *world{"plain": simple, "beacon": blind}
 	for name, lived := range pools {
@@ -29,7 +29,7 @@ func TestSkippedVersionsAreCounted(t *testing.T) {
 				w.state(draw.StateOpen)
 			} else {
 				w.announce(0)
-				w.skip(1) // the announced round is withdrawn
+				w.skip(1) // this withdraws the announced round
 				w.openWith(w.announce(0))
 			}
 			for i := range 20 {
@@ -48,8 +48,8 @@ func TestSkippedVersionsAreCounted(t *testing.T) {
 }
 
 // TestSkipsOutOfPlace: both verifiers refuse a skipped version before the commitment,
-// while the pool is open, or after it was closed. They also refuse an opening with a
-// round that was announced before a skipped version.
+// while the pool is open, or after it was closed. They also refuse an opening if a
+// version was skipped after the announcement of its round.
 func TestSkipsOutOfPlace(t *testing.T) {
 	for name, c := range map[string]struct {
 		lived func(*testing.T) *world

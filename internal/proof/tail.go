@@ -2,26 +2,25 @@ package proof
 
 import "drawsvc/internal/draw"
 
-// Tail is a pool's log from some version on.
+// Tail is the part of a pool's log after some version.
 type Tail struct {
 	Lines []Numbered
 	// Ended means that there are no more lines.
 	Ended bool
-	// Writable means that the lines come from a server that accepts writes. A line that
-	// is missing there is lost; on any other server it may only be late.
+	// Writable means that the lines come from a server that accepts writes. A line that is
+	// missing there is lost. On any other server it may arrive later.
 	Writable bool
 }
 
-// Numbered is a line with its end, and its version.
+// Numbered is a line, including its line end, and its version.
 type Numbered struct {
 	Version int64
 	Text    []byte
 }
 
-// Resume moves a scribe to the place after a given entry, instead of before the first
-// entry. changes are the changes of rules and of prizes up to that entry, in order.
-// added are the prizes that were stocked up to it. Error: CodeRulesUnreadable for a
-// change that has no line.
+// Resume moves a new scribe to the place after some entry. changes are the changes of
+// rules and of prizes up to that entry, in order. added are the ids of the prizes that
+// were added up to it. Error: CodeRulesUnreadable for a change that has no line.
 func (s *Scribe) Resume(changes []draw.Change, added []string) error {
 	for i := range changes {
 		if _, err := s.change(&changes[i]); err != nil {

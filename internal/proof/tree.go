@@ -14,7 +14,7 @@ type Tree struct {
 	peaks []tlog.Hash
 }
 
-// NewTree returns a tree of size leaves, by the roots of its perfect subtrees, the
+// NewTree returns a tree of size leaves. peaks are the roots of its perfect subtrees, the
 // largest first.
 func NewTree(size int64, peaks []tlog.Hash) *Tree { return &Tree{size, peaks} }
 
@@ -30,7 +30,7 @@ func (t *Tree) Add(line []byte) { t.AddHash(LeafHash(line)) }
 // AddHash adds the next leaf by its hash.
 func (t *Tree) AddHash(h tlog.Hash) { t.Grow(h, func(tlog.Hash) {}) }
 
-// Grow adds the next leaf by its hash, and calls made with each new hash: that of the
+// Grow adds the next leaf by its hash. It calls made with each new hash: the hash of the
 // leaf, and the root of each perfect subtree that the leaf completes.
 func (t *Tree) Grow(h tlog.Hash, made func(tlog.Hash)) {
 	made(h)
@@ -49,7 +49,7 @@ func (t *Tree) Size() int64 { return t.size }
 // Root returns the root over all leaves. Without leaves it is the hash of an empty input.
 func (t *Tree) Root() tlog.Hash {
 	if t.size == 0 {
-		root, _ := tlog.TreeHash(0, nil) // it reads nothing, so it cannot fail
+		root, _ := tlog.TreeHash(0, nil) // for no leaves it reads nothing, so it cannot fail
 		return root
 	}
 	root := t.peaks[len(t.peaks)-1]

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// vectorsFile is next to the specification. The Python program runs it too.
+// vectorsFile is in the folder of the specification. The Python program checks it too.
 const vectorsFile = "../../docs/verify/vectors.json"
 
 type vectors struct {
@@ -62,7 +62,7 @@ type vectors struct {
 		Good      bool
 	}
 	Receipts []receiptVector
-	Batches  []receiptVector // signed together
+	Batches  []receiptVector // receipts that are signed together
 }
 
 func readVectors(t *testing.T) (v vectors) {
@@ -85,8 +85,8 @@ func whole(t *testing.T, s string) int64 {
 	return n
 }
 
-// TestVectors: numbers, keys, chains, epochs, trees, commitments and notes equal those
-// of the committed file, byte for byte.
+// TestVectors: numbers, keys, chains, epochs, trees, commitments and notes equal those in
+// the vectors, byte for byte.
 func TestVectors(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Numbers), 20)
@@ -138,8 +138,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestVectorsOfRounds: rounds are valid as the file states, and have the times that it
-// states.
+// TestVectorsOfRounds: rounds are valid, and come at the times, as the file states.
 func TestVectorsOfRounds(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Rounds), 20)
@@ -162,8 +161,8 @@ func TestVectorsOfRounds(t *testing.T) {
 	}
 }
 
-// TestVectorsOfLines: canonical lines are written again unchanged, and all others are
-// refused.
+// TestVectorsOfLines: canonical lines have the same bytes when they are written again.
+// All other lines are refused.
 func TestVectorsOfLines(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Refused), 50)
@@ -199,7 +198,7 @@ func TestVectorsInPython(t *testing.T) {
 	require.Equal(t, 0, code, last)
 }
 
-// TestTreeIsRFC6962: the tree has the roots of package tlog.
+// TestTreeIsRFC6962: the tree has the same roots as package tlog computes.
 func TestTreeIsRFC6962(t *testing.T) {
 	var tree Tree
 	var hashes []tlog.Hash

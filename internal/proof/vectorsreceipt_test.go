@@ -13,10 +13,9 @@ import (
 )
 
 // receiptVector is a presented receipt. A valid receipt can be created again from the
-// pool's secrets: Signer signs the note, and the salts of the tags follow from Secret.
-// Counts means that the rules count users. Leaves are the hashes of its lines, Size is
-// the size of the proof's checkpoint. For a receipt of a batch, the field What names the
-// wrong part.
+// pool's secrets: Signer signs the note, and the salts follow from Secret. Counts means
+// that the rules count users. Leaves are the hashes of the receipt's lines, Size is the
+// size of the proof's checkpoint. For a receipt of a batch, What names the wrong part.
 type receiptVector struct {
 	What                            string
 	Key, Signer, Secret, Draw, User string
@@ -27,7 +26,7 @@ type receiptVector struct {
 	Good                            bool
 }
 
-// shown returns the receipt in an answer.
+// shown returns an answer that contains the receipt.
 func (v *receiptVector) shown(t *testing.T) []byte {
 	answer := map[string]any{"draw": v.Draw, "user": v.User, "receipt": v.Receipt}
 	if v.Proof != nil {
@@ -36,7 +35,7 @@ func (v *receiptVector) shown(t *testing.T) []byte {
 	return asJSON(t, answer)
 }
 
-// awards returns the awards that the lines describe, with the names that the log hides.
+// awards returns the awards of the lines, with the names that the tags hide in the log.
 func (v *receiptVector) awards(p *Promised) (awards []draw.Award) {
 	for _, l := range p.Lines {
 		awards = append(awards, draw.Award{
@@ -46,8 +45,8 @@ func (v *receiptVector) awards(p *Promised) (awards []draw.Award) {
 	return awards
 }
 
-// TestVectorsOfReceipts: receipts are valid as the file states, and the secrets of the
-// pool create them again, byte for byte.
+// TestVectorsOfReceipts: receipts are valid exactly if the file states so. The secrets of
+// the pool create the valid ones again, byte for byte.
 func TestVectorsOfReceipts(t *testing.T) {
 	all := readVectors(t).Receipts
 	require.GreaterOrEqual(t, len(all), 15)

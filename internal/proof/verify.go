@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// The rules that a finding of a verification names.
+// The rules that a finding can name.
 const (
 	// RuleFile is broken by a file that is missing or not canonical.
 	RuleFile = "file"
@@ -23,26 +23,26 @@ const (
 	RuleSignature = "signature"
 	// RuleCommitment is broken by a commitment that contradicts the log.
 	RuleCommitment = "commitment"
-	// RuleReveal is broken by a seed that does not lead to the anchor, and by a seed
-	// that does not cover the log's last draws.
+	// RuleReveal is broken by a seed that does not lead to the anchor, or that does not
+	// cover the log's last draws.
 	RuleReveal = "reveal"
 	// RuleLine is broken by a line that is not canonical.
 	RuleLine = "line"
-	// RuleOrder is broken by a gap between versions, and by a time earlier than the one
-	// before.
+	// RuleOrder is broken by a gap between versions, and by a time before that of the
+	// previous entry.
 	RuleOrder = "order"
-	// RuleLife is broken by an entry that the pool's state does not allow.
+	// RuleLife is broken by an entry that the state of the pool does not allow.
 	RuleLife = "life"
 	// RuleStock is broken by an impossible move or prize.
 	RuleStock = "stock"
 	// RuleRules is broken by rules that do not fit the prizes.
 	RuleRules = "rules"
-	// RuleDraw is broken by awards that are not one complete draw with a new name.
+	// RuleDraw is broken by awards that do not form one complete draw with a new name.
 	RuleDraw = "draw"
-	// RuleMoment is broken by a redirect for a moment that was not due, and by a moment
-	// that was due and not given.
+	// RuleMoment is broken by an award of a moment that was not due, and by a due moment
+	// that was not given.
 	RuleMoment = "moment"
-	// RuleRefused is broken by an award of a draw that had to be refused.
+	// RuleRefused is broken by an award of a draw that should have been refused.
 	RuleRefused = "refused"
 	// RuleAward is broken by an award that differs from the result of the seed and the
 	// rules.
@@ -57,20 +57,20 @@ const (
 	RuleReceipt = "receipt"
 )
 
-// VerifyOptions are the inputs of a verification besides the folder.
+// VerifyOptions are the inputs of a verification in addition to the folder.
 type VerifyOptions struct {
 	// Key is the pool's verifier key; "" trusts the key in the folder.
 	Key string
 	// Kept are files that were published earlier: a commitment, a checkpoint, or
 	// checkpoints that [JoinNotes] has joined.
 	Kept [][]byte
-	// Witnesses must have cosigned every checkpoint. Before each round came, they must
-	// have cosigned a checkpoint that contains the announcement of the round.
+	// Witnesses must have cosigned every checkpoint. They must also have cosigned the
+	// announcement of each round before the round came.
 	Witnesses []*Witness
-	// Receipts are receipts, or answers with one, as JSON.
+	// Receipts are receipts, or answers that contain one, as JSON.
 	Receipts [][]byte
-	// Live accepts a pool that is not closed, and awards whose seed is not revealed. It
-	// also accepts the folder of a running publisher: entries after its checkpoint are
+	// Live accepts a pool that is not closed, and awards whose seed is not revealed. It also
+	// accepts the folder of a running publisher. Entries after the last checkpoint are then
 	// not read.
 	Live bool
 }
@@ -80,26 +80,26 @@ type Report struct {
 	OK bool `json:"ok"` // nothing is wrong
 	// Entries is the number of valid lines.
 	Entries int64 `json:"entries"`
-	// Entry is the first line that is invalid, 0 if none was read; Rule and Detail
-	// state the broken rule.
+	// Entry is the first invalid entry, 0 if the fault is not in an entry. Rule and Detail
+	// state what is wrong.
 	Entry  int64  `json:"entry"`
 	Rule   string `json:"rule"`
 	Detail string `json:"detail"`
-	// Zones is the release of the time zones that the verification used; FolderZones is
-	// the one that the folder names, "" for none.
+	// Zones is the release of the time zones that the verification used. FolderZones is the
+	// release that the folder names, "" for none.
 	Zones       string `json:"zones"`
 	FolderZones string `json:"folder_zones"`
-	// From is the first version that was recomputed; Recomputed is the number of
-	// recomputed awards.
+	// From is the first version that was recomputed. Recomputed is the number of recomputed
+	// awards.
 	From       int64 `json:"-"`
 	Recomputed int64 `json:"-"`
 	Openings   int64 `json:"-"`
-	// Passed is how many announced rounds the pool was not opened with. StockWhileOpen
-	// means that the commitment allows moves of stock at any time.
+	// Passed is the number of announced rounds with which the pool was not opened.
+	// StockWhileOpen means that the commitment allows moves of stock while the pool is open.
 	Passed         int64 `json:"-"`
 	StockWhileOpen bool  `json:"-"`
-	// Skipped is the number of versions that give nothing: an operator who knows the
-	// seed could skip unwanted numbers.
+	// Skipped is the number of skipped versions. An operator who knows the seed could skip
+	// unwanted numbers.
 	Skipped int64 `json:"-"`
 }
 
@@ -116,10 +116,10 @@ func findf(entry int64, rule, format string, args ...any) error {
 	return &finding{entry, rule, cut(fmt.Sprintf(format, args...), detailMax)}
 }
 
-// Verify checks the files of one pool: that the signatures cover its log, and that
-// every award after the commitment follows from the committed seed, the stock, and the
-// rules of its version. It returns an error only if reading fails; faults of the files
-// are in the report.
+// Verify checks the files of one pool. The signatures must cover its log. Every award
+// after the commitment must follow from the committed seed, the stock, and the rules at
+// its version. Verify returns an error only if reading fails. Faults of the files are in
+// the report.
 func Verify(files fs.FS, o VerifyOptions) (Report, error) {
 	v := &verifier{files: files, options: o, folding: folding{drawn: newNames()}}
 	err := v.run()
@@ -144,15 +144,16 @@ type verifier struct {
 	key        note.Verifier
 	commitment *Commitment
 	numbers    *Numbers // nil before the reveal
-	// witnesses are the witnesses that the folder names; sightings are the checkpoints
-	// that the witnesses of the options have signed.
+	// witnesses are the witnesses that the folder names. sightings are the checkpoints that
+	// the witnesses of the options have signed.
 	witnesses []*Witness
 	sightings map[*Witness][]sighting
 	checkpoints
-	// signed are further roots that the tree must have.
+	// signed are further signed roots that the tree must have.
 	signed   []expected
 	promised map[int64][]byte // the lines that receipts promise, by version
-	// promisedOf is the first version of each draw that a receipt promises, by its tag.
+	// promisedOf is the first promised version of each draw that a receipt promises, by the
+	// draw's tag.
 	promisedOf map[string]int64
 	folding
 }
@@ -233,7 +234,7 @@ func (v *verifier) readReveal() error {
 	return nil
 }
 
-// noLog returns the finding that the folder has no log, and when the log will be
+// noLog returns the finding that the folder has no log. It states when the log will be
 // published.
 func (v *verifier) noLog() error {
 	if _, err := fs.Stat(v.files, "reveal"); err != nil {

@@ -12,19 +12,20 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// checkpoints are the checkpoints of the folder. A long campaign has one checkpoint for
-// each second, so they are read twice and not kept in memory. First all are verified.
-// Then each is compared with the tree when the log has grown to its size.
+// checkpoints are the checkpoints of the folder. A long campaign has one for each second,
+// so they are read twice instead of being kept in memory. In the first reading all are
+// verified. In the second, each is compared with the tree when the tree has grown to its
+// size.
 type checkpoints struct {
 	latest []byte
-	// verified is the hash of the file in the first reading, again its hash in the
-	// second. If they differ, the file was changed in between.
+	// verified is the hash of the file's checkpoints in the first reading, again the hash in
+	// the second. If they differ, the file was changed in between.
 	verified, again hash.Hash
-	// next is the checkpoint with which the tree is compared next, nil after the last.
+	// next is the checkpoint with which the tree is compared next, nil after the last one.
 	next *expected
 	pull func() ([]byte, error, bool)
 	stop func()
-	// verifiedNote is the note that was verified last, verifiedCheckpoint its content.
+	// verifiedNote is the note that was verified last, verifiedCheckpoint its checkpoint.
 	verifiedNote       []byte
 	verifiedCheckpoint Checkpoint
 }
@@ -51,8 +52,8 @@ func (v *verifier) readCheckpoints() (err error) {
 	return nil
 }
 
-// eachCheckpoint yields the notes of the checkpoints. If the publisher is running,
-// those after the latest checkpoint are left out. It ends after its first error.
+// eachCheckpoint yields the notes of the checkpoints. With Live, it ends after the latest
+// checkpoint. It also ends after its first error.
 func (v *verifier) eachCheckpoint() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		joined, err := v.open("checkpoints")
@@ -75,7 +76,7 @@ func (v *verifier) eachCheckpoint() iter.Seq2[[]byte, error] {
 			if !yield(signed, err) || err != nil {
 				return
 			}
-			if v.options.Live && textOf(signed) == textOf(v.latest) { // cosignatures may have been added to it meanwhile
+			if v.options.Live && textOf(signed) == textOf(v.latest) { // cosignatures may have been added meanwhile
 				return
 			}
 		}
@@ -109,7 +110,7 @@ func (v *verifier) beginCheckpoints() error {
 	return v.nextCheckpoint()
 }
 
-// nextCheckpoint reads the next checkpoint, which was already verified.
+// nextCheckpoint reads the next checkpoint, which the first reading has verified.
 func (v *verifier) nextCheckpoint() error {
 	signed, err, more := v.pull()
 	if err != nil {
@@ -130,9 +131,9 @@ func (v *verifier) nextCheckpoint() error {
 	return nil
 }
 
-// expects returns the next signed root with which the tree is compared, nil for none.
-// The smallest size comes first. Among equal sizes, the commitment comes first, then a
-// checkpoint, then a kept checkpoint.
+// expects returns the signed root with which the tree is compared next, nil for none. The
+// smallest size comes first. For equal sizes, the order is the commitment, a checkpoint,
+// a kept checkpoint.
 func (v *verifier) expects() (e *expected, isNext bool) {
 	if c := v.next; c != nil && (len(v.signed) == 0 || c.Size < v.signed[0].Size || c.Size == v.signed[0].Size && v.signed[0].rule != RuleCommitment) {
 		return c, true
@@ -143,7 +144,7 @@ func (v *verifier) expects() (e *expected, isNext bool) {
 	return &v.signed[0], false
 }
 
-// compare compares the tree with the signed roots of its size.
+// compare compares the tree with the signed roots for its size.
 func (v *verifier) compare(size int64) error {
 	for {
 		e, isNext := v.expects()
@@ -164,13 +165,13 @@ func (v *verifier) compare(size int64) error {
 // textOf returns the text of a note without verifying it.
 func textOf(signed []byte) string { return string(signed[:len(signed)-len(Signatures(signed))]) }
 
-// checkpoint opens a checkpoint. If it equals the previous one, it is not verified
-// again.
+// checkpoint verifies and reads a checkpoint. If it equals the previous one, it is not
+// verified again.
 func (v *verifier) checkpoint(signed []byte) (*Checkpoint, error) {
 	if v.isVerified(signed) {
 		return &v.verifiedCheckpoint, nil
 	}
-	c, err := OpenCheckpoint(signed, v.key) // its name is the log's
+	c, err := OpenCheckpoint(signed, v.key) // the key's name must be the log's origin
 	if err != nil {
 		return nil, err
 	}

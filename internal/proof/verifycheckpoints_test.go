@@ -21,9 +21,9 @@ func held() int64 {
 }
 
 // TestCheckpointsAreNotKept: the memory of a verification does not grow with the number
-// of checkpoints; a week has 600,000.
+// of checkpoints. A week has 600,000 of them.
 func TestCheckpointsAreNotKept(t *testing.T) { //nolint:paralleltest // it measures the heap
-	const many, most = 10_000, 200_000 // less than 24 bytes for each
+	const many, most = 10_000, 200_000 // 20 bytes for each checkpoint
 	w := newWorld(t)
 	w.prize("gold", 9, "19.90")
 	w.commit(1, 100)
@@ -64,8 +64,8 @@ func (s *swapped) Open(name string) (fs.File, error) {
 	return s.MapFS.Open(name)
 }
 
-// TestCheckpointsThatChange: a file that changes after its verification, before its
-// comparison with the log, is found whatever it then contains.
+// TestCheckpointsThatChange: if the file changes after its verification and before its
+// comparison with the log, that is found, whatever the file then contains.
 func TestCheckpointsThatChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// readWitnesses reads the keys of the witnesses that the folder names, if any. Being
-// named does not make the verifier trust a witness. But a signature under the name of a
-// witness must be valid under its key.
+// readWitnesses reads the keys of the witnesses that the folder names, if any. The
+// verifier does not trust these witnesses. But a signature under the name of one must be
+// valid under its key.
 func (v *verifier) readWitnesses() error {
 	b, err := v.readOptional("witnesses")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,8 @@ func (v *verifier) cosigned(signed []byte, c *Checkpoint) error {
 	return nil
 }
 
-// sighting states that a witness saw a log of some size, at a time in whole seconds.
+// sighting states that a witness signed a log of some size, at a time in seconds since
+// 1970.
 type sighting struct{ size, at int64 }
 
 // foreseen checks that each witness signed the announcement of a round before the round
@@ -69,8 +70,8 @@ func (v *verifier) foreseen(a announcement) error {
 	return nil
 }
 
-// readKept reads the checkpoints that the caller kept. An invalid note proves nothing,
-// so it is a finding too.
+// readKept reads the files that the caller kept. An invalid note proves nothing, so it is
+// a finding too.
 func (v *verifier) readKept() error {
 	own, err := v.read("commitment")
 	if err != nil {

@@ -23,12 +23,12 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// world is a pool in memory: its history, made by the plans of an urn as in the
-// service, and the secrets of its operator.
+// world is a pool in memory. Its history follows from the plans of an urn, as in the
+// service. It also has the secrets of the pool's operator.
 type world struct {
 	t          *testing.T
 	entries    []draw.Entry
-	prizes     []draw.Prize // as they were added
+	prizes     []draw.Prize // with their original names and values
 	urn        *urn.Urn
 	pool       urn.Snapshot
 	turns      []draw.Turn
@@ -41,12 +41,12 @@ type world struct {
 	numbers    *Numbers
 	beacon     *Beacon  // nil for none
 	latest     int64    // the last round that was announced
-	old        [32]byte // the value that an earlier opening has mixed in
+	old        [32]byte // the value that an earlier opening mixed in
 	chain      *drand.Chain
 	whileOpen  bool
 	checks     [][]byte
-	source     func(*Numbers) urn.Source // a broken double's numbers
-	publish    func(*Line)               // a broken double's log
+	source     func(*Numbers) urn.Source // the numbers of a broken double
+	publish    func(*Line)               // changes lines of the log, for a broken double
 }
 
 const worldOrigin = "draws.example.org/spring"
@@ -56,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	w := &world{
 		t: t, salts: NewSalts(), seed: NewSeed(), signer: signer, key: key,
-		at:     time.Date(2026, 3, 28, 22, 0, 0, 123456000, time.UTC), // the night before clocks change in Berlin
+		at:     time.Date(2026, 3, 28, 22, 0, 0, 123456000, time.UTC), // the night in which the clocks change in Berlin
 		source: func(n *Numbers) urn.Source { return n }, publish: func(*Line) {},
 	}
 	w.pool.Head = draw.NewHead()
@@ -99,7 +99,7 @@ func (w *world) move(id string, delta, stocked int64) {
 	w.entries = append(w.entries, draw.Entry{Move: &draw.Move{Version: v, PrizeID: id, Delta: delta, Stocked: stocked, Reason: "re\"stock", At: w.at}})
 }
 
-// restock moves a prize's stock, but not below the issued units.
+// restock moves the stock of a prize, but never below the issued units.
 func (w *world) restock(id string, delta int64) {
 	for i := range w.pool.Prizes {
 		if p := &w.pool.Prizes[i]; p.ID == id && p.Stocked+delta >= p.Issued && delta != 0 {
@@ -139,7 +139,7 @@ func (w *world) rules(document string) {
 	}
 }
 
-// spentSince sums the awards under rules with a budget, as the store does.
+// spentSince adds up the values of awards under rules with a budget, as the store does.
 func (w *world) spentSince(start time.Time) (cents int64) {
 	budgeted := false
 	for _, e := range w.entries {
@@ -169,7 +169,7 @@ func (w *world) commit(epochs, length int64) {
 	w.urn = urn.NewUrnFrom("spring", w.source(numbers))
 }
 
-// draw draws units. It returns the awards, none for a refused draw.
+// draw makes a draw. It returns the awards, none if the draw is refused.
 func (w *world) draw(id, user string, count int) []draw.Award {
 	w.at = w.at.Add(time.Duration(rand.IntN(1000)) * time.Second)
 	w.urn.Invalidate()
@@ -228,7 +228,7 @@ func treeOf(log []byte) (t Tree) {
 
 func (w *world) tree() Tree { return treeOf(w.log()) }
 
-// check signs a checkpoint of the log as it is.
+// check signs a checkpoint of the present log.
 func (w *world) check() []byte {
 	tree := w.tree()
 	signed, err := Sign((&Checkpoint{Origin: worldOrigin, Size: tree.Size(), Root: tree.Root()}).Text(), w.signer)
@@ -237,7 +237,8 @@ func (w *world) check() []byte {
 	return signed
 }
 
-// files returns the files that the operator would publish and sign for the given log.
+// files returns the files that the operator would publish for the given log, with all
+// signatures.
 func (w *world) files(log []byte, checks [][]byte) fstest.MapFS {
 	tree := treeOf(log)
 	last, err := Sign((&Checkpoint{Origin: worldOrigin, Size: tree.Size(), Root: tree.Root()}).Text(), w.signer)

@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// TestVerifiersSayTheirZones: both verifiers report which time zones they use and which
-// the folder names, whatever its file contains. No finding depends on it. The broken
-// double, a verifier that depends on that file, refuses folders without it.
+// TestVerifiersSayTheirZones: both verifiers report the release of the time zones that
+// they use, and the one that the folder names. No finding depends on the file, whatever
+// it contains. The broken double depends on it, and refuses folders without it.
 func TestVerifiersSayTheirZones(t *testing.T) {
 	t.Parallel()
 	files := lived(t, 20, 3).publishAll()
