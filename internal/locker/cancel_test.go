@@ -15,21 +15,22 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// silentMax is how often a lock service may be too busy to answer in one test.
+// silentMax is the maximum number of requests in one test that a busy lock service may
+// leave without an answer.
 const silentMax = 10
 
-// longest is the longest time after which a caller gives up.
+// longest is the maximum time after which a caller gives up.
 const longest = 10 * time.Millisecond
 
 // TestCallerGoneAtAnyMoment: a caller gives up before, while or just after its request
-// reaches the lock service. No part of the request remains that could get the lock later:
-// when the holder releases the lock, the next caller gets it.
+// reaches the lock service. Nothing remains that could later get the lock for this
+// caller. When the holder releases the lock, the next caller gets it.
 func TestCallerGoneAtAnyMoment(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		t.Run(s.Name(), func(t *testing.T) {
 			parallel(t)
 			s := s.On(t, s.Shared(t))
-			s.TTL = time.Minute // so that no lease is lost on a busy machine
+			s.TTL = time.Minute // a busy machine must not lose a lease
 			open := func(wait time.Duration) locker.Lock {
 				l, err := lockertest.Open(t.Context(), s, wait)
 				require.NoError(t, err)
@@ -38,7 +39,7 @@ func TestCallerGoneAtAnyMoment(t *testing.T) {
 			}
 			holder, waiter, next := open(time.Minute), open(time.Minute), open(0)
 			nothing := func(context.Context, int64) error { return nil }
-			for _, l := range []locker.Lock{waiter, next} { // connecting takes long on a busy machine
+			for _, l := range []locker.Lock{waiter, next} { // connecting takes long on a busy machine, so it is done first
 				err := l.WithLock(t.Context(), "late", nothing)
 				for n := 0; n < 30 && draw.CodeOf(err) == draw.CodeLockUnavailable; n++ {
 					err = l.WithLock(t.Context(), "late", nothing)
@@ -63,7 +64,7 @@ func TestCallerGoneAtAnyMoment(t *testing.T) {
 					err = next.WithLock(t.Context(), key, nothing)
 				}
 				if draw.CodeOf(err) == draw.CodeLockUnavailable && silent < silentMax {
-					silent++ // a busy machine: the service may have granted a request that it did not answer in time
+					silent++ // on a busy machine, the service may grant a request without answering it in time
 					n, key = n-1, fmt.Sprint("late, ", silent)
 					continue
 				}

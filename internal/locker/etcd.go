@@ -22,19 +22,19 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// etcdLock is a queue of keys under a prefix for each lock, in the order of the
-// revisions that created them. The first key has the lock; each waiter watches the key
-// before its own, so that a release wakes one waiter. The revision is the token.
+// etcdLock is, for each lock, a queue of keys under a prefix, in the order of the
+// revisions that created them. The first key has the lock. Each waiter watches the key
+// before its own, so that a release wakes only one waiter. The revision is the token.
 //
-// Each hold has its own etcd lease, instead of one for the process. When a lease ends,
-// etcd removes everything attached to it, even if a response was lost. So two holders in
-// one process are never mistaken for one. etcd counts leases in whole seconds and has a
-// minimum length; if that is longer than requested, a dead holder keeps the lock for that
-// long.
+// Each hold has an etcd lease of its own; the process has no common one. When a lease
+// ends, etcd removes everything attached to it, even if a response was lost. So two
+// holders in one process are never mistaken for one. etcd counts leases in whole seconds
+// and has a minimum length. If that is longer than the requested length, a dead holder
+// keeps the lock for that long.
 type etcdLock struct {
 	client *etcd.Client
 	ttl    time.Duration
-	// late counts leases that are being ended after a request that got no answer.
+	// late counts leases that are being ended after requests without an answer.
 	late sync.WaitGroup
 }
 
@@ -53,7 +53,7 @@ func openEtcd(rest string, o Options) (backend, error) {
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: opTimeout,
 		Logger:               zap.NewNop(),
-		// The usual pauses between attempts to connect grow to two minutes.
+		// By default, the pauses between attempts to connect grow to two minutes.
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: opTimeout},
 			MinConnectTimeout: opTimeout,
@@ -98,7 +98,7 @@ func (e *etcdLock) acquire(ctx context.Context, key string, until time.Time) (*l
 	switch {
 	case err == nil:
 	case errors.Is(err, errBusy) || ctx.Err() != nil:
-		_ = s.leave(ctx) // so that the next in the queue need not wait for the end of the term
+		_ = s.leave(ctx) // so that the next waiter need not wait for the end of the term
 		return nil, err
 	default:
 		e.late.Go(func() { _ = s.leave(ctx) })
@@ -117,14 +117,14 @@ func (e *etcdLock) close() error {
 	return e.client.Close()
 }
 
-// stand is the place of one holder or waiter in the queue of a lock.
+// stand is the position of one holder or waiter in the queue of a lock.
 type stand struct {
 	client   *etcd.Client
 	folder   string
-	key      string // only of this stand
+	key      string // belongs to this stand only
 	id       etcd.LeaseID
 	ttl      time.Duration
-	since    time.Time // a moment before the lease was last granted or renewed
+	since    time.Time // a time before the lease was last granted or renewed
 	revision int64     // the revision that created the key
 }
 
@@ -169,8 +169,8 @@ func (s *stand) awaitFront(ctx context.Context, until time.Time) error {
 	}
 }
 
-// findBefore returns the key just before this one, "" if this is the first, and the
-// revision at which it was read.
+// findBefore returns the key directly before this one, "" if this is the first. It also
+// returns the revision at which it read the queue.
 func (s *stand) findBefore(ctx context.Context) (key string, seen int64, err error) {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()
@@ -185,7 +185,7 @@ func (s *stand) findBefore(ctx context.Context) (key string, seen int64, err err
 	return string(found.Kvs[0].Key), found.Header.Revision, nil
 }
 
-// await waits for the deletion of the key before, and keeps the lease alive meanwhile.
+// await waits until the key before this one is deleted, and meanwhile renews the lease.
 func (s *stand) await(ctx context.Context, until time.Time, before string, seen int64) error {
 	watching, stop := context.WithCancel(etcd.WithRequireLeader(ctx))
 	defer stop()
@@ -199,7 +199,7 @@ func (s *stand) await(ctx context.Context, until time.Time, before string, seen 
 		case e, open := <-events:
 			switch {
 			case !open || e.Err() != nil:
-				return pause(ctx, 10*time.Millisecond, nil) // then read again
+				return pause(ctx, 10*time.Millisecond, nil) // the caller then reads the queue again
 			case slices.ContainsFunc(e.Events, isDelete):
 				return nil
 			}
@@ -233,7 +233,7 @@ func (s *stand) extend(ctx context.Context) error {
 	return err
 }
 
-// prove starts the term again and compares the revision of the holder's key.
+// prove renews the lease, and checks that the holder's key still has its revision.
 func (s *stand) prove(ctx context.Context) error {
 	if err := s.extend(ctx); err != nil {
 		return err

@@ -8,15 +8,15 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// guard is the part that all locks share: the queue in this process, re-entrance by
-// context, the watch over the lease, and the release.
+// guard is the part that all locks share. It contains the queue in this process, nested
+// calls by context, the watch over the lease, and the release.
 type guard struct {
 	backend backend
 	options Options
 	queue   *queue
 }
 
-// holdKey identifies the hold of one key of one lock in a context.
+// holdKey identifies, in a context, the hold of one key of one lock.
 type holdKey struct {
 	guard *guard
 	key   string
@@ -48,7 +48,7 @@ func (g *guard) WithLock(ctx context.Context, key string, fn func(ctx context.Co
 	return fn(h.watch(ctx, g), l.token)
 }
 
-// take acquires a lease, and renews it if much of its term has passed.
+// take acquires a lease, and renews it if much of its term has already passed.
 func (g *guard) take(ctx context.Context, key string, until time.Time) (*lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (g *guard) take(ctx context.Context, key string, until time.Time) (*lease, 
 		return nil, err
 	}
 	if err = ctx.Err(); err == nil && time.Since(l.since) > l.term(&g.options)/4 {
-		// During a long wait, the lock service may have begun to count the term long ago.
+		// If the wait was long, the lock service may have begun to count the term long ago.
 		err = renew(ctx, l)
 	}
 	if err != nil {
@@ -68,8 +68,8 @@ func (g *guard) take(ctx context.Context, key string, until time.Time) (*lease, 
 	return l, nil
 }
 
-// refused gives an error its code. Requests to the lock service have deadlines of their
-// own, so a context error is the caller's only if the caller's context has ended.
+// refused gives an error its code. Requests to the lock service have their own deadlines.
+// So a context error comes from the caller only if the caller's context has ended.
 func refused(ctx context.Context, err error) error {
 	if errors.Is(err, errBusy) {
 		return draw.Wrap(draw.CodeContended, err, "the lock stayed taken for the whole wait")
@@ -93,8 +93,8 @@ func (g *guard) Ping(ctx context.Context) error {
 // Close implements [Lock].
 func (g *guard) Close() error { return g.backend.close() }
 
-// renew asks the lock service to start l's term again. The term is counted from a moment
-// before the request.
+// renew requests that the lock service starts l's term again. For l, the term begins at a
+// time before the request.
 func renew(ctx context.Context, l *lease) error {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// fake is a lock service whose answers a test chooses. It uses the time of synctest.
+// fake is a lock service whose answers a test chooses. Its time is that of synctest.
 type fake struct {
 	renew    func(ctx context.Context) error
 	age      time.Duration // the age of the leases that it grants
@@ -49,8 +49,8 @@ func newGuard(f *fake) *guard {
 	}
 }
 
-// A renewal that hangs does not hide the end of the term, and the holder is notified
-// before the lock service can grant the lock to another caller.
+// TestHungRenewalLoses: if a renewal hangs, the term still ends on time. The holder is
+// notified before the lock service can grant the lock to another caller.
 func TestHungRenewalLoses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{renew: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
@@ -67,7 +67,8 @@ func TestHungRenewalLoses(t *testing.T) {
 	})
 }
 
-// A service that says no ends the holder's context at the next renewal.
+// TestLostLeaseCancels: if a renewal reports that the lease is lost, the holder's context
+// ends.
 func TestLostLeaseCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{renew: func(context.Context) error { return errLost }}
@@ -80,7 +81,7 @@ func TestLostLeaseCancels(t *testing.T) {
 	})
 }
 
-// A renewal that fails once is retried within the term.
+// TestFailedRenewalIsRepeated: a renewal that fails once is retried within the term.
 func TestFailedRenewalIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -98,8 +99,8 @@ func TestFailedRenewalIsRepeated(t *testing.T) {
 	})
 }
 
-// The caller's context ends while the work continues. The lease does not end: work that
-// has begun is committed under the lock.
+// TestCallerGoneLeaseStays: the caller's context ends while the work continues. The lease
+// does not end, because work that has begun is committed under the lock.
 func TestCallerGoneLeaseStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -117,7 +118,8 @@ func TestCallerGoneLeaseStays(t *testing.T) {
 	})
 }
 
-// A lease whose term began long ago is renewed before it is used.
+// TestOldLeaseIsRenewedFirst: a lease whose term began long ago is renewed before it is
+// used.
 func TestOldLeaseIsRenewedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{age: time.Hour}
@@ -135,8 +137,8 @@ func TestOldLeaseIsRenewedFirst(t *testing.T) {
 	})
 }
 
-// Whatever happens in the holder's function, the lock is released and the next caller
-// gets it.
+// TestPanicReleases: even if the holder's function panics, the lock is released, and the
+// next caller gets it.
 func TestPanicReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -149,7 +151,7 @@ func TestPanicReleases(t *testing.T) {
 	})
 }
 
-// A context that lives longer than its hold gives no more rights than any other context.
+// TestContextOutlivesHold: a context that outlives its hold is like any other context.
 func TestContextOutlivesHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -166,7 +168,7 @@ func TestContextOutlivesHold(t *testing.T) {
 	})
 }
 
-// The release waits for nested holds.
+// TestReleaseWaitsForNested: a hold is released only after its nested holds.
 func TestReleaseWaitsForNested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -188,8 +190,8 @@ func TestReleaseWaitsForNested(t *testing.T) {
 	})
 }
 
-// Callers wait for a holder, and are refused at their limit or when their context ends.
-// None keeps a place in the queue.
+// TestQueueBounds: callers wait for a holder, and are refused at their limit or when
+// their context ends. A refused caller keeps no place in the queue.
 func TestQueueBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}

@@ -9,14 +9,14 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// hold is a lease in use, with the nested callers that share it.
+// hold is a lease in use, together with the nested callers that share it.
 type hold struct {
 	lease   *lease
 	options *Options
 	key     string
 
-	// cancel ends the context of the holder's work, stop ends the watch. The watch
-	// continues after the caller's context has ended. The work may continue too, because
+	// cancel ends the context of the holder's work, and stop ends the watch. The watch
+	// continues after the caller's context has ended, because the work may also continue:
 	// the caller cannot cancel a commit.
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc
@@ -27,8 +27,8 @@ type hold struct {
 	nested sync.WaitGroup
 }
 
-// enter adds a nested caller, unless the hold is over: the caller's context may live
-// longer than the hold.
+// enter adds a nested caller, unless the hold is over. A nested call may come later,
+// because its context may outlive the hold.
 func (h *hold) enter() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,8 +49,8 @@ func (h *hold) end() {
 	h.nested.Wait()
 }
 
-// release ends first the hold's context, then waits for the nested callers, and then ends
-// the watch, so that no renewal can follow the release.
+// release ends the hold's context, waits for the nested callers, and ends the watch. Then
+// it releases the lease, so that no renewal follows the release.
 func (h *hold) release(ctx context.Context) {
 	if h.watched != nil {
 		h.cancel(nil)
@@ -66,7 +66,7 @@ func (h *hold) release(ctx context.Context) {
 }
 
 // watch renews the lease until it is released, and returns the context for the holder's
-// work, which ends when the lease is lost or its term has passed without renewal.
+// work. That context ends when the lease is lost or its term has passed without renewal.
 func (h *hold) watch(ctx context.Context, g *guard) context.Context {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	within, cancel := context.WithCancelCause(context.WithValue(ctx, holdKey{g, h.key}, h))
@@ -81,7 +81,7 @@ func (h *hold) watch(ctx context.Context, g *guard) context.Context {
 func (h *hold) keep(life context.Context) {
 	ttl := h.lease.term(h.options)
 	term := ttl - driftOf(ttl)
-	// The end of the term has its own timer, because a renewal may hang.
+	// The end of the term has a separate timer, because a renewal may hang.
 	expiry := time.AfterFunc(time.Until(h.lease.since.Add(term)), func() { h.lose("its term passed unrenewed", nil) })
 	defer expiry.Stop()
 	next := time.NewTimer(time.Until(h.lease.since.Add(ttl / 3)))
@@ -105,8 +105,8 @@ func (h *hold) keep(life context.Context) {
 	}
 }
 
-// lose ends the holder's context and the watch, so that a lease is not kept
-// for work that must end.
+// lose ends the holder's context and the watch: a lease is not renewed for work that must
+// end.
 func (h *hold) lose(why string, err error) {
 	h.options.Log.Warn("a lease is lost", "key", h.key, "token", h.lease.token, "why", why, "error", err)
 	h.cancel(draw.Wrap(draw.CodeLockUnavailable, err, "the lock was lost: %s", why))

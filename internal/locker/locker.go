@@ -19,36 +19,35 @@ const (
 	TTLMin = 100 * time.Millisecond
 	// KeyMax is the maximum length of a key, in bytes.
 	KeyMax = 128
-	// opTimeout bounds every single request to a lock service, so that a silent service
-	// is distinguished from a slow one within a second.
+	// opTimeout bounds each request to a lock service. So a caller learns within a second
+	// that the service is silent.
 	opTimeout = time.Second
 )
 
 // Options are shared by all locks.
 type Options struct {
-	// TTL is the length of a lease: after its holder has died, the lock is free after at
-	// most this time. It is at least TTLMin. Some services round it up to whole seconds,
-	// or to their own minimum.
+	// TTL is the length of a lease, at least TTLMin. It is also the maximum time for which
+	// the lock stays taken after its holder's death. Some services round it up to whole
+	// seconds, or to their own minimum.
 	TTL time.Duration
-	// Wait is the maximum wait for the lock; 0 tries once.
+	// Wait is the maximum wait for the lock. With 0, there is only one attempt.
 	Wait time.Duration
-	// Log gets the events that no caller gets as an error, such as a failed release.
-	// nil discards them.
+	// Log gets events that are not returned to a caller as an error, such as a failed
+	// release. nil discards them.
 	Log *slog.Logger
-	// Database is the service's own database, for the locks that are in it. Other locks
-	// ignore it.
+	// Database is the service's own database. Only locks in that database use it.
 	Database Database
 }
 
-// Database is the service's own database, for the locks in it.
+// Database is the service's own database, as the locks in it use it.
 type Database interface {
 	// LockStatements returns the statements of the database's locks.
 	LockStatements() locksql.Statements
-	// LockDB is a pool of connections that only locks use. On SQLite it is the only
-	// connection for writes, which no lock occupies while its holder works.
+	// LockDB is a pool of connections for locks only. On SQLite it is the only connection
+	// for writes; no lock occupies that connection while its holder works.
 	LockDB() *sql.DB
-	// SharesSessions reports whether locks cannot rely on a session, because a proxy
-	// shares it between clients.
+	// SharesSessions reports whether a proxy shares sessions between clients, so that locks
+	// cannot rely on a session.
 	SharesSessions() bool
 }
 
@@ -65,7 +64,7 @@ type Lock interface {
 	Close() error
 }
 
-// kind is one kind of lock. Both functions take the part of the URL after the scheme.
+// kind is one kind of lock. Both functions get the part of the URL after the scheme.
 // check uses neither a database nor a network.
 type kind struct {
 	check func(rest string) error
@@ -93,7 +92,7 @@ func checkEmptyRest(scheme string) func(rest string) error {
 	}
 }
 
-// checkOf makes a check of a function that reads a URL.
+// checkOf turns a function that reads a URL into a check.
 func checkOf[T any](read func(rest string) (T, error)) func(rest string) error {
 	return func(rest string) error {
 		_, err := read(rest)
@@ -101,7 +100,7 @@ func checkOf[T any](read func(rest string) (T, error)) func(rest string) error {
 	}
 }
 
-// Check checks the URL of a lock, as far as that is possible without the database. Error:
+// Check checks the URL of a lock as far as that is possible without a database. Error:
 // CodeInvalidRequest.
 func Check(url string) error {
 	_, _, err := find(url)
@@ -117,12 +116,13 @@ func find(url string) (kind, string, error) {
 	return k, rest, k.check(rest)
 }
 
-// Schemes returns the kinds of lock, sorted: the parts of a URL before the colon.
+// Schemes returns the kinds of locks, sorted. A kind is the part of a URL before the
+// colon.
 func Schemes() []string { return slices.Sorted(maps.Keys(registry())) }
 
-// Open creates the lock that url names. It sends no request, so it does not notice if the
-// lock service is down; Ping and draws do. Error: CodeInvalidRequest for an unknown
-// scheme, a malformed URL, or a lock that the database does not have.
+// Open creates the lock that url names. It sends no request, so only Ping and draws
+// detect a lock service that is down. Error: CodeInvalidRequest for an unknown scheme, a
+// malformed URL, or a lock that the database does not have.
 func Open(_ context.Context, url string, o Options) (Lock, error) {
 	k, rest, err := find(url)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(lockertest.Main(m)) }
 
-// parallel runs a test in parallel with others, unless results are measured. Most of the
-// test's time is spent on waiting for leases to end.
+// parallel runs a test in parallel with others, unless results are measured. Most of a
+// test's time is spent waiting for leases to end.
 func parallel(t *testing.T) {
 	if !lockertest.Measuring() {
 		t.Parallel()
@@ -34,7 +34,7 @@ func TestLocks(t *testing.T) {
 func TestFaults(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		if s.Kind == "sqlite" {
-			continue // no server, no connection
+			continue // an SQLite file has no server and no connection
 		}
 		t.Run(s.Name(), func(t *testing.T) {
 			parallel(t)
@@ -43,8 +43,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestSuiteCatchesFlaws: the suite detects each broken lock. A suite that does not would
-// prove nothing.
+// TestSuiteCatchesFlaws: the suite detects each broken lock. Otherwise it would prove
+// nothing about the correct ones.
 func TestSuiteCatchesFlaws(t *testing.T) {
 	for flaw, check := range lockertest.Flaws() {
 		t.Run(flaw, func(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 // namingMax is the time that each server has to accept a connection.
 const namingMax = 200 * time.Millisecond
 
-// naming adds to the error of a ping the servers that accept no connection, with the
-// reasons. If all servers accept one, it adds their names. It is needed because the
-// clients of etcd and ZooKeeper report only that the time is over. A nil error stays nil.
+// naming adds information about servers to the error of a ping. It names the servers that
+// accept no connection, with the reasons; if all accept one, it names all. The clients of
+// etcd and ZooKeeper report only a timeout. A nil error stays nil.
 func naming(ctx context.Context, servers []string, err error) error {
 	if err == nil {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // the time of the ping is over
+	ctx = context.WithoutCancel(ctx) // the ping has used up its own time
 	dialer := net.Dialer{Timeout: namingMax}
 	refusals := make([]string, len(servers))
 	var asked sync.WaitGroup
@@ -30,7 +30,7 @@ func naming(ctx context.Context, servers []string, err error) error {
 				refusals[i] = "; " + err.Error()
 				return
 			}
-			_ = conn.Close() // nothing was sent
+			_ = conn.Close() // nothing was sent on the connection
 		})
 	}
 	asked.Wait()

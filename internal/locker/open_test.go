@@ -91,12 +91,12 @@ func TestKeyBounds(t *testing.T) {
 	require.Equal(t, draw.CodeLockUnavailable, draw.CodeOf(l.Ping(t.Context())))
 }
 
-// TestClosedLockLeavesNothing: a lock that is closed leaves no goroutine and no connection.
+// TestClosedLockLeavesNothing: a closed lock leaves no goroutine and no connection.
 func TestClosedLockLeavesNothing(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		t.Run(s.Name(), func(t *testing.T) {
 			s := s.On(t, s.Shared(t))
-			s.TTL = time.Minute // no lease is lost on a busy machine
+			s.TTL = time.Minute // a busy machine must not lose a lease
 			leaks := goleak.IgnoreCurrent()
 			l, err := lockertest.Open(t.Context(), s, 50*time.Millisecond)
 			require.NoError(t, err)

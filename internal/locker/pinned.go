@@ -12,12 +12,13 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// slotsMax is the maximum number of pinned connections if the pool itself has no limit.
+// slotsMax is the maximum number of pinned connections if the database's pool has no
+// limit.
 const slotsMax = 8
 
 // pinboard provides connections that stay with one holder for as long as it holds its
-// lock. It always keeps one connection of the pool free. A holder needs it briefly, to
-// count its token and to interrupt a wait. Otherwise holders would wait for each other.
+// lock. It always keeps one connection of the pool free: holders need it briefly to count
+// tokens and to interrupt waits. Without it, holders could wait for each other.
 type pinboard struct {
 	db    *sql.DB
 	slots chan struct{}
@@ -25,7 +26,7 @@ type pinboard struct {
 	ttl   time.Duration
 }
 
-// newPinboard needs a pool of at least two connections.
+// newPinboard returns an error unless the pool allows at least two connections.
 func newPinboard(scheme string, o Options, statements locksql.Pinned) (*pinboard, error) {
 	db := o.Database.LockDB()
 	slots := slotsMax
@@ -38,7 +39,7 @@ func newPinboard(scheme string, o Options, statements locksql.Pinned) (*pinboard
 	return &pinboard{db: db, slots: make(chan struct{}, slots), sql: statements, ttl: o.TTL}, nil
 }
 
-// pinned is a connection with one user, who must give it back or discard it.
+// pinned is a connection with one user, who must return or discard it.
 type pinned struct {
 	*sql.Conn
 	board *pinboard
@@ -46,7 +47,7 @@ type pinned struct {
 }
 
 // pin takes a connection for a holder that waits for its lock until the given time. It
-// fails with errBusy if too many locks are held.
+// fails with errBusy if all connections for locks stay in use.
 func (b *pinboard) pin(ctx context.Context, until time.Time) (*pinned, error) {
 	limit := time.NewTimer(time.Until(until))
 	defer limit.Stop()
@@ -68,8 +69,8 @@ func (b *pinboard) pin(ctx context.Context, until time.Time) (*pinned, error) {
 	return p, err
 }
 
-// connect takes a connection from the pool. It skips those that were closed without the
-// pool's knowledge. Nothing has been sent on them yet.
+// connect takes a connection from the pool. It skips connections that were closed without
+// the pool's knowledge, which is safe because nothing has been sent on them.
 func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err error) {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()
@@ -87,8 +88,8 @@ func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err
 	return p, err
 }
 
-// undoTries is how often undo is attempted after a statement was interrupted. The first
-// attempt may fail, because an interruption that arrives late ends it.
+// undoTries is the maximum number of attempts of undo after a statement was interrupted.
+// The first attempt may fail because of an interruption that arrives late.
 const undoTries = 3
 
 // undo frees every lock that the connection holds.
@@ -103,7 +104,7 @@ func (p *pinned) undo(ctx context.Context) (err error) {
 	return err
 }
 
-// back frees the connection's lock and returns the connection to the pool.
+// back frees the connection's lock, and returns the connection to the pool.
 func (p *pinned) back(ctx context.Context) error {
 	if err := p.undo(ctx); err != nil {
 		p.discard()
@@ -113,8 +114,8 @@ func (p *pinned) back(ctx context.Context) error {
 }
 
 // restore returns the connection, which holds no lock, to the pool with its original
-// settings. If that fails, the connection is closed, and the server frees its resources
-// as soon as it notices.
+// settings. If that fails, it closes the connection. The server frees the connection's
+// resources when it notices that.
 func (p *pinned) restore(ctx context.Context) error {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()
@@ -129,31 +130,32 @@ func (p *pinned) restore(ctx context.Context) error {
 	return nil
 }
 
-// discard closes the connection; the server then frees the connection's lock.
+// discard closes the connection. The server then frees the connection's lock.
 func (p *pinned) discard() {
 	p.drop()
 	<-p.board.slots
 }
 
-// drop closes the connection itself, which the pool would otherwise reuse.
+// drop closes the connection itself, so that the pool does not use it again.
 func (p *pinned) drop() {
 	_ = p.Raw(func(any) error { return driver.ErrBadConn })
 	_ = p.Close()
 }
 
 // wait sends a statement that the server may answer late, and gives up when until has
-// passed or ctx ends. It then asks the server to stop the statement. If the client only
-// disconnected, the server would continue to wait, and then hold the lock. errBusy means
-// that another session has the lock. After an error the caller must not use the
-// connection any more. It holds no lock, unless the server cannot be reached.
+// passed or ctx ends. It then asks the server to stop the statement: if the client only
+// disconnected, the server would continue to wait, and would then hold the lock. errBusy
+// means that another session has the lock. After an error the caller must not use the
+// connection any more. The connection then holds no lock, unless the server cannot be
+// reached.
 func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context.Context) error) error {
-	if err := ctx.Err(); err != nil { // while it was connecting
+	if err := ctx.Err(); err != nil { // ctx ended while the connection was opened
 		_ = p.back(ctx)
 		return err
 	}
 	limit := opTimeout / 2
 	if left := time.Until(until); left > 0 {
-		limit = left + 10*time.Millisecond // the server's own limit ends first
+		limit = left + 10*time.Millisecond // so that the server's own limit comes first
 	}
 	waiting, over := context.WithTimeout(ctx, limit)
 	defer over()
@@ -184,7 +186,8 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 	return errBusy
 }
 
-// settle takes the connection back after a statement that failed without an interruption.
+// settle handles the result of a statement that was not interrupted, and after an error
+// returns or discards the connection.
 func (p *pinned) settle(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -199,10 +202,10 @@ func (p *pinned) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// interrupt ends the statement that waits on the connection, and returns when the
-// server has answered it. It repeats the interruption, because the server drops one
-// that arrives before the statement. If a statement stays unanswered, its connection is
-// closed.
+// interrupt ends the statement that waits on the connection, and returns when the server
+// has answered the statement. It repeats the interruption, because the server ignores one
+// that arrives before the statement. If there is still no answer, it makes the server end
+// the connection.
 func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error {
 	limit := time.NewTimer(opTimeout / 2)
 	defer limit.Stop()
@@ -220,7 +223,7 @@ func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error 
 	}
 }
 
-// tell sends a statement about the connection to the server, on another connection.
+// tell sends a statement about this connection to the server, on another connection.
 func (p *pinned) tell(ctx context.Context, statement string) error {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()
@@ -230,8 +233,8 @@ func (p *pinned) tell(ctx context.Context, statement string) error {
 	})
 }
 
-// token raises and returns the count of key's holders. It uses another connection and
-// commits at once, so that a token is used up even if its holder dies.
+// token raises and returns the token of key. It uses another connection and commits at
+// once, so that a token is never used again, even if its holder dies.
 func (b *pinboard) token(ctx context.Context, key string) (token int64, err error) {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()

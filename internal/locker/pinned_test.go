@@ -13,9 +13,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestSilentQuestionEndsWithItsConnection: a statement whose response is lost,
-// interrupted or not, may have got the lock. The link of its connection is silent, so the
-// server does not see that it is closed either.
+// TestSilentQuestionEndsWithItsConnection: if the response to a statement is lost, the
+// statement may have got the lock. This holds whether or not it was interrupted. The
+// connection's link is silent, so the server does not notice that the connection was
+// closed either.
 func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 				}
 				proxy.Hold()
 				cancel()
-				_, err = p.askYesNo(ctx, s.sql.Mine, s.sql.Name("k")) // as if the grant had not been received
+				_, err = p.askYesNo(ctx, s.sql.Mine, s.sql.Name("k")) // as if the grant had been lost
 				return err
 			})
 			require.ErrorIs(t, err, context.Canceled)
@@ -56,9 +57,9 @@ func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 	}
 }
 
-// TestLateQuestionEndsItsSession: this process is paused until the time for a statement
-// is over, so the driver does not send it. The lock of the session is still freed, and
-// the session is not used again.
+// TestLateQuestionEndsItsSession: this process is paused until the time limit of a
+// statement is over, so the driver does not send the statement. The session's lock is
+// freed nevertheless, and the session is not used again.
 func TestLateQuestionEndsItsSession(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {

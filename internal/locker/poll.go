@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// attempt requests a lock once. With errBusy it also returns how much of the present
-// holder's term is left, 0 if that is unknown.
+// attempt requests a lock once. With errBusy it also returns the rest of the holder's
+// term, 0 if that is unknown.
 type attempt func(ctx context.Context) (l *lease, left time.Duration, err error)
 
-// pace is how often a lock service is polled: after delays that double from the
-// shortest to the longest.
+// pace determines how often a lock service is polled: the delays double from the shortest
+// to the longest.
 type pace struct{ shortest, longest time.Duration }
 
-// delay returns a random time around the n-th step, counted from 0.
+// delay returns the n-th delay, counted from 0, with a random variation.
 func (p pace) delay(n int) time.Duration {
 	d := p.longest
 	if n < 16 {
@@ -24,9 +24,9 @@ func (p pace) delay(n int) time.Duration {
 	return d/2 + rand.N(d) //nolint:gosec // spreads load, guards nothing
 }
 
-// poll requests the lock repeatedly: at once, then whenever wake fires, the holder's
-// term ends, or the delay of p has passed. It ends when the lock is granted, the
-// service fails, or the time until has come. wake may be nil.
+// poll requests the lock at once. It repeats the request when wake fires, the holder's
+// term ends, or a delay of p has passed. It ends when the lock is granted, the service
+// fails, or the time until has come. wake may be nil.
 func poll(ctx context.Context, until time.Time, p pace, wake <-chan struct{}, ask attempt) (*lease, error) {
 	for n := 0; ; n++ {
 		if err := ctx.Err(); err != nil {

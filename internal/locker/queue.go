@@ -10,20 +10,20 @@ import (
 // queueMax is the maximum number of callers that wait for one key in this process.
 const queueMax = 4096
 
-// queue lets one caller per key use the lock service, in order of arrival. Without it,
-// the callers of one process would overload the service. Also, callers that share a
-// connection or session would be mistaken for one owner.
+// queue allows only one caller per key to use the lock service, in order of arrival.
+// Without it, the callers of one process would overload the service. Moreover, callers
+// that share a connection or a session would be mistaken for one owner.
 type queue struct {
 	mu sync.Mutex
-	// lines has an entry for each key that a caller holds or requests. The entry has the
-	// turns of the callers that wait.
+	// lines has an entry for each key that a caller holds or requests. The entry contains
+	// one channel for each waiting caller.
 	lines map[string][]chan struct{}
 }
 
 func newQueue() *queue { return &queue{lines: make(map[string][]chan struct{})} }
 
-// enter waits for the caller's turn on key. It fails with errBusy if until has passed,
-// or if too many wait, and with ctx's error; after nil the caller must call leave.
+// enter waits for the caller's turn on key. It fails with errBusy if until has passed or
+// too many callers wait, and with ctx's error. After nil the caller must call leave.
 func (q *queue) enter(ctx context.Context, key string, until time.Time) error {
 	turn := q.join(key)
 	if turn == nil {
@@ -49,8 +49,8 @@ func (q *queue) enter(ctx context.Context, key string, until time.Time) error {
 	return err
 }
 
-// join takes a place in the line; the channel is closed when its turn has come. nil
-// means that the line is full.
+// join takes a place in the line. The channel is closed when the caller's turn has come.
+// nil means that the line is full.
 func (q *queue) join(key string) chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,7 +68,7 @@ func (q *queue) join(key string) chan struct{} {
 	return turn
 }
 
-// quit gives up a place. If the turn has just come, it is passed on.
+// quit gives up a place. If the turn has just come, quit passes it on.
 func (q *queue) quit(key string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,7 +79,7 @@ func (q *queue) quit(key string, turn chan struct{}) {
 	q.next(key)
 }
 
-// leave ends the caller's turn and wakes the next one directly.
+// leave ends the caller's turn and wakes the next caller directly.
 func (q *queue) leave(key string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,21 +10,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redisLock is a key on one Redis server, set only if it does not exist, with the
-// holder's random name as its value and a lease as its expiry. Scripts renew and
-// release it only for its owner. A release is published, so that waiters need not poll;
-// they still check from time to time, because a published message may get lost.
+// redisLock is a key on one Redis server. It is set only if it does not exist. Its value
+// is the holder's random name, and its expiry is the lease. Scripts renew and release it
+// only for its owner. A release is published, so that waiters need not poll. They still
+// check from time to time, because a published message may get lost.
 //
-// The token comes from a separate key that never expires: it is one more than the last
-// token, or the server's time in microseconds if that is more. So it continues to grow
-// even if the server has lost its data or a replica without the last writes took over,
-// unless the clock was set back as well. After such a loss two processes may hold the
-// lock at once, and the token shows which of them is later.
+// The token comes from a separate key that never expires. It is one more than the last
+// token, or the server's time in microseconds if that is more. So it grows even if the
+// server has lost its data, or if a replica without the last writes took over. The
+// exception is a clock that was also set back. After such a loss two processes may hold
+// the lock at once; the token shows which of them came later.
 type redisLock struct {
 	server *redisServer
 	ttl    time.Duration
-	// late counts keys that are being freed because they may have been set although the
-	// request failed.
+	// late counts keys that are being freed after failed requests, which may have set them.
 	late sync.WaitGroup
 }
 
@@ -59,8 +58,8 @@ func (r *redisLock) take(ctx context.Context, key, owner string) (*lease, time.D
 	since := time.Now()
 	granted, n, err := r.server.take(ctx, key, owner, r.ttl)
 	if err != nil {
-		// The lock may have been granted although the request failed. The caller does
-		// not wait for its release; if the release fails, the key expires.
+		// The request may have set the key although it failed. The caller does not wait for the
+		// release; if that fails, the key expires.
 		r.late.Go(func() { _, _ = r.server.release(context.WithoutCancel(ctx), key, owner, true) })
 		return nil, 0, err
 	}
@@ -77,7 +76,7 @@ func (r *redisLock) take(ctx context.Context, key, owner string) (*lease, time.D
 	}, 0, nil
 }
 
-// lostUnless returns errLost if the server's answer is no.
+// lostUnless returns errLost if the server's answer is "no".
 func lostUnless(yes bool, err error) error {
 	if err == nil && !yes {
 		return errLost
@@ -92,17 +91,17 @@ func (r *redisLock) close() error {
 	return r.server.close()
 }
 
-// redisScripts are the scripts that a server runs atomically. KEYS are the lock and the
-// counter of tokens. ARGV are the owner and the arguments in the comments below.
+// redisScripts are scripts that a server runs atomically. KEYS are the lock and the
+// counter of tokens. ARGV are the owner and then the arguments in the comments below.
 type redisScripts struct {
 	// take returns {1, token}, or {0, rest of the holder's term in ms}.
 	take *redis.Script // ms
-	// claim returns the same as take, but only proposes a token.
+	// claim is like take, but the token is only a proposal.
 	claim *redis.Script // ms
 	// seal raises the counter to a token that a majority has agreed on.
 	seal    *redis.Script // token
 	renew   *redis.Script // ms
-	release *redis.Script // channel, message; nothing is published to an empty channel
+	release *redis.Script // channel, message; with an empty channel nothing is published
 }
 
 func newRedisScripts() redisScripts {

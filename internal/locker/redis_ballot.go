@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// ballot is one attempt to get a majority, under a name of its own.
+// ballot is one attempt to get a majority. Each attempt has another owner.
 type ballot struct {
 	m          *redisMajority
 	key, owner string
-	// claimed has a channel for each server. It is closed when the claim at that server
-	// has a result: a release before that would leave the lock held.
+	// claimed has a channel for each server. It is closed when the claim at that server has
+	// a result. A release before that would leave the lock taken.
 	claimed []chan struct{}
 }
 
-// hold claims the lock and seals its token. If either fails, nothing of it remains.
+// hold claims the lock and seals its token. If either fails, no part of the claim
+// remains.
 func (b *ballot) hold(ctx context.Context) (l *lease, left time.Duration, err error) {
 	since := time.Now()
 	granted, left, err := b.claim(ctx)
@@ -29,13 +30,13 @@ func (b *ballot) hold(ctx context.Context) (l *lease, left time.Duration, err er
 			}, 0, nil
 		}
 	}
-	// The end of this attempt is not published, because no caller waited for it. Waiters
-	// would otherwise try, fail, and wake others.
+	// The end of this attempt is not published, because no caller waited for it. Otherwise
+	// waiters would try, fail, and wake others.
 	_ = b.release(ctx, false)
 	return nil, left, err
 }
 
-// claim returns the replies of the servers that granted the lock, a majority.
+// claim returns the replies of a majority of servers that granted the lock.
 func (b *ballot) claim(ctx context.Context) (granted []reply, left time.Duration, err error) {
 	for i := range b.claimed {
 		b.claimed[i] = make(chan struct{})
@@ -58,7 +59,7 @@ func (b *ballot) claim(ctx context.Context) (granted []reply, left time.Duration
 	return granted, left, b.m.checkGranted(replies)
 }
 
-// seal makes a majority store the highest proposal.
+// seal makes a majority of servers store the highest proposal as the token.
 func (b *ballot) seal(ctx context.Context, granted []reply) (int64, error) {
 	token := int64(0)
 	servers := make([]int, 0, len(granted))

@@ -10,29 +10,29 @@ import (
 )
 
 // redisMajority holds a lock that more than half of several independent Redis servers
-// have granted. The term begins before the first request, so that it is shorter by the
-// time of the requests. The drift between two clocks is subtracted as well.
+// have granted. The term begins before the first request, so the duration of the requests
+// shortens it. The drift between two clocks is also subtracted.
 //
 // A majority produces a growing token as follows. Each server that grants the lock
 // proposes a token that is above its last one and not below its clock. The highest
-// proposal is the token. Before it is used it is sealed: it is written back to a majority
-// of servers that still hold the lock for this owner. The next holder has a majority too,
-// so at least one of its servers has sealed the old token before it granted the lock
+// proposal is the token. Before the token is used, it is sealed: a majority of servers
+// that still hold the lock for this owner store it. The next holder has a majority too.
+// So at least one of its servers had stored the old token before it granted the lock
 // again, and proposes a higher one.
 //
-// As long as the servers keep their data, every token is above the tokens of all
-// earlier holders, even if holders pause, die or run out of time. This does not
-// guarantee that only one process holds the lock at a time. A server that restarts
-// without its data may grant the lock a second time, and if the clocks of the servers
-// differ as well, even the token may be too low. The guarded write decides.
+// As long as the servers keep their data, every token is above the tokens of all earlier
+// holders. This holds even if holders pause, die or run out of time. A growing token does
+// not guarantee that only one process holds the lock at a time. A server that restarts
+// without its data may grant the lock a second time. If the clocks of the servers also
+// differ, even the token may be too low. The guarded write decides.
 type redisMajority struct {
 	servers []*redisServer
 	quorum  int
 	ttl     time.Duration
-	// limit bounds a request to one server. It is short compared to the term, because a
-	// silent server would otherwise use up much of the term at the other servers.
+	// limit bounds a request to one server. It is short compared with the term: otherwise a
+	// silent server would use up much of the term at the other servers.
 	limit time.Duration
-	// late counts requests whose replies are not waited for.
+	// late counts requests whose replies nobody waits for.
 	late sync.WaitGroup
 }
 
@@ -69,8 +69,8 @@ type reply struct {
 	err    error
 }
 
-// vote asks all servers at once. It returns their replies as soon as a majority has said
-// yes, or can no longer do so. Later replies are ignored.
+// vote asks all servers at once. It returns the replies as soon as a majority has said
+// yes, or can no longer do so, and ignores later replies.
 func (m *redisMajority) vote(ctx context.Context, servers []int, ask func(ctx context.Context, i int) reply) []reply {
 	answers := make(chan reply, len(servers))
 	for _, i := range servers {
@@ -118,8 +118,8 @@ func tallied(replies []reply) (t tally) {
 	return t
 }
 
-// checkGranted returns nil if a majority granted the lock, errBusy if a later vote may
-// succeed, and another error if too few servers reply.
+// checkGranted returns nil if a majority granted the lock, and errBusy if a later vote
+// may succeed. It returns another error if too few servers reply.
 func (m *redisMajority) checkGranted(replies []reply) error {
 	t := tallied(replies)
 	switch {
@@ -131,9 +131,9 @@ func (m *redisMajority) checkGranted(replies []reply) error {
 	return errBusy
 }
 
-// checkOwned returns nil if a majority said yes, and errLost if a majority is no longer
-// possible because of those that said no. Otherwise it returns an error that leaves the
-// result open.
+// checkOwned returns nil if a majority said yes. It returns errLost if so many servers
+// said no that a majority is impossible. Otherwise the result is unknown, and it returns
+// another error.
 func (m *redisMajority) checkOwned(replies []reply) error {
 	t := tallied(replies)
 	switch {

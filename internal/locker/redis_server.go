@@ -15,11 +15,11 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// redisServer is one Redis server, with what the locks on it need.
+// redisServer is one Redis server, and what the locks on it need.
 type redisServer struct {
 	client  *redis.Client
 	scripts redisScripts
-	// channel carries the keys of released locks.
+	// channel is the channel on which the keys of released locks are published.
 	channel string
 	wakes   *wakes
 
@@ -29,7 +29,7 @@ type redisServer struct {
 }
 
 // redisOptions reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/DB]. Two hosts are
-// refused, because a majority of two fails if one of them fails.
+// refused: if one of them fails, the other cannot form a majority.
 func redisOptions(rest string) ([]*redis.Options, error) {
 	authority, path, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
 	account, hosts := "", authority
@@ -44,7 +44,7 @@ func redisOptions(rest string) ([]*redis.Options, error) {
 	for _, name := range names {
 		o, err := redis.ParseURL("redis://" + account + name + "/" + path)
 		if name == "" || err != nil {
-			// The cause may contain the password.
+			// The cause is left out, because it may contain the password.
 			return nil, draw.Errorf(draw.CodeInvalidRequest, "lock %q is not a Redis host of the form HOST:PORT followed by a database number", name)
 		}
 		all = append(all, o)
@@ -58,7 +58,7 @@ func redisServers(rest string) ([]*redisServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	logging.Disable() // callers get every error
+	logging.Disable() // callers get every error, so none is logged
 	w := newWakes()
 	servers := make([]*redisServer, 0, len(all))
 	for _, o := range all {
@@ -73,8 +73,8 @@ func redisServers(rest string) ([]*redisServer, error) {
 	return servers, nil
 }
 
-// boundRedis gives every request a limit, and disables retries: a SET NX that is sent
-// again would find its own key, and mistake it for that of another holder.
+// boundRedis gives every request a limit, and disables retries. A repeated SET NX would
+// find its own key, and mistake it for the key of another holder.
 func boundRedis(o *redis.Options) {
 	o.MaxRetries = -1
 	o.DialerRetries = 1
@@ -85,7 +85,7 @@ func boundRedis(o *redis.Options) {
 }
 
 func (s *redisServer) keys(key string) []string {
-	// With the braces, both keys are in one slot of a cluster.
+	// Because of the braces, both keys are in one slot of a cluster.
 	return []string{"drawsvc:lock:{" + key + "}", "drawsvc:token:{" + key + "}"}
 }
 
@@ -97,7 +97,7 @@ func (s *redisServer) claim(ctx context.Context, key, owner string, ttl time.Dur
 	return s.runScript(ctx, s.scripts.claim, key, owner, ttl)
 }
 
-// runScript runs a script that returns yes or no and a number.
+// runScript runs a script that returns yes or no, and a number.
 func (s *redisServer) runScript(ctx context.Context, script *redis.Script, key, owner string, ttl time.Duration) (bool, int64, error) {
 	answer, err := script.Run(ctx, s.client, s.keys(key), owner, ttl.Milliseconds()).Int64Slice()
 	if err == nil && len(answer) != 2 {
@@ -117,7 +117,7 @@ func (s *redisServer) renew(ctx context.Context, key, owner string, ttl time.Dur
 	return s.scripts.renew.Run(ctx, s.client, s.keys(key), owner, ttl.Milliseconds()).Bool()
 }
 
-// release frees the lock if it belongs to owner; loud wakes the waiters.
+// release frees the lock if it belongs to owner. If loud is set, it wakes the waiters.
 func (s *redisServer) release(ctx context.Context, key, owner string, loud bool) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
@@ -128,7 +128,7 @@ func (s *redisServer) release(ctx context.Context, key, owner string, loud bool)
 	return s.scripts.release.Run(ctx, s.client, s.keys(key), owner, channel, key).Bool()
 }
 
-// listen subscribes to releases when somebody waits for the first time.
+// listen subscribes to releases. It does so once, when a caller waits for the first time.
 func (s *redisServer) listen() {
 	s.listening.Do(func() {
 		s.listener = s.client.Subscribe(context.Background())
@@ -144,13 +144,13 @@ func (s *redisServer) hear() {
 		case *redis.Message:
 			s.wakes.wake(m.Payload)
 		case *redis.Subscription:
-			// Messages that were published before the subscription are lost.
+			// Messages from the time before the subscription are lost.
 			s.wakes.wakeAll()
 		}
 	}
 }
 
-// close ends the connections; no call may be under way.
+// close ends the connections. No call may be under way.
 func (s *redisServer) close() error {
 	s.listening.Do(func() {})
 	if s.listener != nil {
@@ -161,7 +161,7 @@ func (s *redisServer) close() error {
 	return err
 }
 
-// wakes holds the channel that wakes the one waiter of each key.
+// wakes contains, for each key, the channel that wakes its waiter. A key has one waiter.
 type wakes struct {
 	mu      sync.Mutex
 	waiters map[string]chan struct{}
@@ -198,8 +198,8 @@ func (w *wakes) wakeAll() {
 	}
 }
 
-// knock wakes a waiter once, however often it is called before the waiter reads the
-// signal.
+// knock sends one signal to a waiter, however often it is called before the waiter reads
+// the signal.
 func knock(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

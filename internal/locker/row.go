@@ -9,11 +9,11 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// row holds a lock row FOR UPDATE, in a separate transaction on a pinned connection. The
+// row locks a row FOR UPDATE, in a separate transaction on a pinned connection. The
 // server queues the waiters, and frees the row when the holder's connection ends. It also
-// ends a connection that was silent for the length of a lease, so that a paused holder
-// cannot keep the row. The token is counted outside that transaction, because the
-// transaction is rolled back if its holder dies.
+// ends a connection that is silent for the length of a lease, so that a paused holder
+// cannot keep the row. The token is counted outside that transaction, which is rolled
+// back if its holder dies.
 //
 // On a Galera cluster the row is locked on only one node.
 type row struct {
@@ -44,7 +44,7 @@ func (r *row) acquire(ctx context.Context, key string, until time.Time) (*lease,
 	return r.lock(ctx, key, until)
 }
 
-// lock fails with sql.ErrNoRows if the row does not exist yet.
+// lock locks the row, which must exist. Otherwise it fails with sql.ErrNoRows.
 func (r *row) lock(ctx context.Context, key string, until time.Time) (*lease, error) {
 	p, err := r.board.pin(ctx, until)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *row) lock(ctx context.Context, key string, until time.Time) (*lease, er
 		token: token,
 		since: since,
 		renew: func(ctx context.Context) error {
-			// The transaction lasts exactly as long as its connection.
+			// The transaction ends exactly when its connection does.
 			if err := p.QueryRowContext(ctx, `SELECT 1`).Scan(new(int)); err != nil {
 				return errors.Join(errLost, err)
 			}

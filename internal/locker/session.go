@@ -12,13 +12,13 @@ import (
 
 // session is a lock that belongs to a database session: GET_LOCK on MySQL and MariaDB, a
 // session advisory lock on PostgreSQL (14 or newer). The session is a pinned connection.
-// It returns to the pool only when the database has confirmed that the lock is free; in
-// doubt it is closed. The server ends a session that was silent for the length of a
+// It returns to the pool only when the database has confirmed that the lock is free;
+// otherwise it is closed. The server ends a session that is silent for the length of a
 // lease.
 //
-// Keys are hashed: two keys with equal hashes would only wait for each other. A renewal
-// checks that the same session holds the lock, and so detects a pooler that uses another
-// session for each statement.
+// Keys are hashed. Holders of two keys with equal hashes merely wait for each other. A
+// renewal checks that the same session holds the lock. So it detects a pooler that uses
+// another session for each statement.
 type session struct {
 	board *pinboard
 	sql   *locksql.Session
@@ -40,7 +40,7 @@ func openSession(_ string, o Options) (backend, error) {
 	return &session{board: board, sql: s}, nil
 }
 
-// ask requests the lock and waits for it as long as there is time left.
+// ask requests the lock, and waits for it while time is left.
 func (s *session) ask(ctx context.Context, p *pinned, name any, left time.Duration) (bool, error) {
 	question, isAnswered := s.sql.Ask(left)
 	if isAnswered {
@@ -88,9 +88,8 @@ func (s *session) acquire(ctx context.Context, key string, until time.Time) (*le
 }
 
 func (s *session) renew(ctx context.Context, p *pinned, name any) error {
-	// A session that does not answer must not keep the lock for long. The lock ends with
-	// its connection, and the driver closes a connection whose response it did not wait
-	// for.
+	// A session that does not answer must not keep the lock for long. Its lock ends with its
+	// connection. The driver closes the connection, because it has not read the response.
 	mine, err := p.askYesNo(ctx, s.sql.Mine, name)
 	if err != nil || !mine {
 		return errors.Join(errLost, err)

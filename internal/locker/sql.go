@@ -18,8 +18,9 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// changeRow runs a statement that changes one row and returns a number, in a row or
-// through LAST_INSERT_ID. If no row was changed, it fails with sql.ErrNoRows.
+// changeRow runs a statement that changes one row and returns a number, either in a row
+// or through LAST_INSERT_ID. If the statement changed no row, it fails with
+// sql.ErrNoRows.
 func changeRow(ctx context.Context, db *sql.DB, byInsertID bool, query string, args ...any) (n int64, err error) {
 	if !byInsertID {
 		err = db.QueryRowContext(ctx, query, args...).Scan(&n)
@@ -43,8 +44,8 @@ func pingDB(ctx context.Context, db *sql.DB) error {
 	return retryStale(ctx, func() error { return db.PingContext(ctx) })
 }
 
-// hasServerCode reports whether err is the database's response with one of the given
-// codes: a SQLSTATE of PostgreSQL or a number of MySQL.
+// hasServerCode reports whether err is a response of the database with one of the given
+// codes. A code is a SQLSTATE of PostgreSQL or a number of MySQL.
 func hasServerCode(err error, codes ...string) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return slices.Contains(codes, e.Code)
@@ -55,19 +56,19 @@ func hasServerCode(err error, codes ...string) bool {
 	return false
 }
 
-// isClash reports whether the database gave the row to another session: serialization
-// failure, deadlock, lock wait timeout or NOWAIT refused.
+// isClash reports whether another session got the row. The codes mean serialization
+// failure, deadlock, lock wait timeout, and a refused NOWAIT.
 func isClash(err error) bool {
 	return hasServerCode(err, "40001", "40P01", "55P03", "1213", "1205", "1020", "3572")
 }
 
-// staleMax is the maximum number of broken connections that one query may get from its
-// pool.
+// staleMax is the maximum number of broken connections that the pool may give to one
+// query.
 const staleMax = 16
 
-// retryStale runs a query that may be repeated. It repeats it as long as the pool returns
-// connections that were closed without its knowledge. After a restart of the server there
-// may be many of them.
+// retryStale runs a query that may be repeated. It repeats the query while the pool
+// returns connections that were closed without the pool's knowledge. After a restart of
+// the server there may be many of them.
 func retryStale(ctx context.Context, ask func() error) error {
 	for n := 0; ; n++ {
 		err := ask()
@@ -77,8 +78,8 @@ func retryStale(ctx context.Context, ask func() error) error {
 	}
 }
 
-// isStale reports whether an error means that a connection had ended, and not that one
-// could not be opened.
+// isStale reports whether an error means that a connection had already ended. It returns
+// false if a connection could not be opened.
 func isStale(err error) bool {
 	if _, refused := errors.AsType[*pgconn.ConnectError](err); refused {
 		return false
@@ -90,7 +91,7 @@ func isStale(err error) bool {
 			return true
 		}
 	}
-	// Sessions that the server has ended return these codes to the next query.
+	// These codes come in response to the next query of a session that the server has ended.
 	return pgconn.SafeToRetry(err) || hasServerCode(err, "57P01", "57P02", "57P05", "25P03", "1053", "1927", "4031")
 }
 

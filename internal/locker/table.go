@@ -13,18 +13,18 @@ import (
 )
 
 // table is a lease row in the service's own database, timed by that database's clock.
-// Every statement commits by itself and checks its preconditions in its own WHERE
-// clause: a lease is taken only if its row has expired, renewed only by its owner
-// within its term, and released only by its owner. The row remains when it is free, so
-// that its token never repeats.
+// Every statement commits by itself, and checks its preconditions in its WHERE clause. A
+// lease is taken only if its row has expired, renewed only by its owner within its term,
+// and released only by its owner. A free row remains, so that its tokens are never used
+// again.
 //
 // Waiters in other processes poll for it.
 type table struct {
 	db  *sql.DB
 	sql locksql.Table
 	ttl time.Duration
-	// late counts leases that are being freed because they may have been granted although
-	// the request failed.
+	// late counts leases that are being freed after failed requests, which may have taken
+	// them.
 	late sync.WaitGroup
 }
 
@@ -36,21 +36,22 @@ func openTable(_ string, o Options) (backend, error) {
 	return &table{db: o.Database.LockDB(), sql: *statements, ttl: o.TTL}, nil
 }
 
-// detachContext is the function of that name with the table's own limit.
+// detachContext is like the function of that name, but with the limit of the table's
+// statements.
 func (t *table) detachContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.sql.Limit, opTimeout))
 }
 
 func (t *table) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
-	// The owner is new for each hold: a lease whose response was lost can be
-	// distinguished from every other.
+	// Each hold has a new owner. So a lease whose response was lost can be distinguished
+	// from every other lease.
 	owner := rand.Text()
 	p := pace{shortest: 2 * time.Millisecond, longest: 25 * time.Millisecond}
 	seen := false
 	return poll(ctx, until, p, nil, func(ctx context.Context) (*lease, time.Duration, error) {
 		if seen {
-			// An UPDATE that changes nothing would lock the row that another holds, so it
-			// is read first.
+			// The row is read first: an UPDATE without effect would still lock the row, which
+			// another holder has.
 			if left, err := t.readRest(ctx, key); err == nil && left > 0 {
 				return nil, left, errBusy
 			}
@@ -87,7 +88,7 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	var token int64
 	var since time.Time
 	err := retryStale(ctx, func() (err error) {
-		if !since.IsZero() { // the previous attempt may have been granted without a response
+		if !since.IsZero() { // the previous attempt may have taken the lease, and lost the response
 			_ = t.exec(ctx, nil, t.sql.Release, key, owner)
 		}
 		since = time.Now()
@@ -100,8 +101,8 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 		case isClash(err):
 			err = errBusy
 		default:
-			// The lock may have been granted although the request failed. The caller does
-			// not wait for its release; if the release fails, the term ends anyway.
+			// The request may have taken the lock although it failed. The caller does not wait for
+			// the release; if that fails, the term ends anyway.
 			t.late.Go(func() { _ = t.exec(ctx, nil, t.sql.Release, key, owner) })
 		}
 		return nil, err
@@ -116,7 +117,7 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	}, nil
 }
 
-// readRest reads how much of the holder's term is left.
+// readRest returns the rest of the holder's term.
 func (t *table) readRest(ctx context.Context, key string) (time.Duration, error) {
 	ctx, cancel := t.detachContext(ctx)
 	defer cancel()
@@ -125,7 +126,8 @@ func (t *table) readRest(ctx context.Context, key string) (time.Duration, error)
 	return time.Duration(left) * time.Microsecond, err
 }
 
-// exec runs a statement that changes one row; none is the error if it changed no row.
+// exec runs a statement that changes one row. If it changed no row, exec returns the
+// error none.
 func (t *table) exec(ctx context.Context, none error, query string, args ...any) error {
 	ctx, cancel := t.detachContext(ctx)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 )
 
 // TestServersTimeLimits checks what `drawsvc doctor` reports about the time limits of a
-// server. The locks set the limits for idle sessions themselves. A limit for statements
+// server. The locks themselves set the limits for idle sessions. A limit for statements
 // ends a wait early. A limit for idle transactions ends a hold if it is shorter than the
 // time to the next renewal.
 func TestServersTimeLimits(t *testing.T) {
@@ -42,7 +42,7 @@ func TestServersTimeLimits(t *testing.T) {
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			url := servertest.Start(t, dialect).URL() // its limits apply to everybody
+			url := servertest.Start(t, dialect).URL() // a private server, because its limits apply to all its users
 			words := map[string]string{"postgres": "ALTER DATABASE postgres SET ", "mysql": "SET GLOBAL "}[dialect]
 			for _, c := range limits {
 				t.Run(c.about+" "+c.lock, func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestServersTimeLimits(t *testing.T) {
 					}
 					execute(c.set)
 					defer execute(c.undo)
-					// If the server's limit is shorter than these times, it ends the wait
-					// or the hold, and nothing else does.
+					// Only a limit of the server that is shorter than these times ends the wait or the
+					// hold.
 					wait, hold := 700*time.Millisecond, 2500*time.Millisecond // past the first renewal
 					if !c.waits {
 						wait = time.Minute
@@ -71,7 +71,7 @@ func TestServersTimeLimits(t *testing.T) {
 }
 
 // underLimit holds a lock for a time, while another session waits for it. waits reports
-// whether the wait lasted for its full time, lost whether the hold was lost.
+// whether the full wait took place, lost whether the hold was lost.
 func underLimit(t *testing.T, url, lock string, wait, hold time.Duration) (waits, lost bool) {
 	open := func(wait time.Duration) locker.Lock {
 		l, err := locker.Open(t.Context(), lock, locker.Options{TTL: 6 * time.Second, Wait: wait, Database: stocktest.Open(t, url, stock.Options{})})

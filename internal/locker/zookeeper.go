@@ -16,29 +16,29 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// zookeeper is a queue of ephemeral sequential nodes in a folder for each key. The
-// first node has the lock; each waiter watches the node before its own, so that a
-// release wakes one waiter. The token is the transaction that created the node, which
-// grows with the queue.
+// zookeeper is a queue of ephemeral sequential nodes, in a folder for each key. The first
+// node has the lock. Each waiter watches the node before its own, so that a release wakes
+// only one waiter. The token is the id of the transaction that created the node, which
+// grows along the queue.
 //
-// All holders of a process share one session. ZooKeeper ends it after the session's
-// timeout without a message from the process. ZooKeeper's own limits may make the timeout
-// longer than the requested lease. The session continues when one of its holders fails.
-// So every node has a random name, and is removed on every return path, even if its
-// creation was never answered.
+// All holders of a process share one session. ZooKeeper ends the session if the process
+// is silent for the session's timeout. ZooKeeper's own limits may make the timeout longer
+// than the requested lease. The session continues when one of its holders fails. So every
+// node has a random name, and every return path removes it, even if ZooKeeper never
+// answered its creation.
 type zookeeper struct {
 	zkPlace
 	session *zkSession
 	ttl     time.Duration
-	// isKnown means that the user was authenticated in this session.
+	// isKnown means that the session has authenticated the user.
 	isKnown atomic.Bool
-	// isClosed means that the access list of the folder was checked, and no other user
-	// can change the folder.
+	// isClosed means that the folder's access list was checked: no other user can change the
+	// folder.
 	isClosed atomic.Bool
 }
 
-// openZooKeeper reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/PATH]; without a path
-// it is /drawsvc.
+// openZooKeeper reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/PATH]. The default path
+// is /drawsvc.
 func openZooKeeper(rest string, o Options) (backend, error) {
 	at, err := zooKeeperPlace(rest)
 	if err != nil {
@@ -65,7 +65,7 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 	switch {
 	case err == nil:
 	case errors.Is(err, errBusy) || ctx.Err() != nil:
-		_ = p.leave() // so that the next in the queue need not wait for a sweep
+		_ = p.leave() // so that the next waiter need not wait for a sweep
 		return nil, err
 	default:
 		p.sweep()
@@ -96,13 +96,13 @@ func (z *zookeeper) close() error {
 	return nil
 }
 
-// place is one holder's or waiter's place in the queue of a key.
+// place is the position of one holder or waiter in the queue of a key.
 type place struct {
 	session *zkSession
 	acl     []zk.ACL
 	folder  string
-	name    string // random, the start of the node's name
-	node    string // the node's whole name, with its number
+	name    string // random, the beginning of the node's name
+	node    string // the whole name of the node, with its number
 	// made is closed when the creation of the node has a result.
 	made chan struct{}
 }
@@ -133,7 +133,8 @@ func (p *place) create(c *zk.Conn) (string, error) {
 	return c.Create(p.folder+"/"+p.name+"_", nil, zk.FlagEphemeralSequential, p.acl)
 }
 
-// awaitFront waits until no other node is before this one, and returns its token.
+// awaitFront waits until no other node is before this one, and returns the token of this
+// node.
 func (p *place) awaitFront(ctx context.Context, until time.Time) (int64, error) {
 	for {
 		before, err := p.findBefore()
@@ -152,7 +153,7 @@ func (p *place) awaitFront(ctx context.Context, until time.Time) (int64, error) 
 	}
 }
 
-// findBefore returns the node just before this one, "" if this is the first.
+// findBefore returns the node directly before this one, "" if this is the first.
 func (p *place) findBefore() (string, error) {
 	nodes, err := zkCall(p.session, func(c *zk.Conn) ([]string, error) {
 		nodes, _, err := c.Children(p.folder)
@@ -173,7 +174,7 @@ func (p *place) findBefore() (string, error) {
 }
 
 // number returns the number that ZooKeeper appended to a node's name. It has 32 bits and
-// continues below zero, so only differences can be compared.
+// wraps around to negative values, so only differences can be compared.
 func number(node string) int32 {
 	n, err := strconv.ParseInt(node[strings.LastIndex(node, "_")+1:], 10, 32)
 	if err != nil {
@@ -182,12 +183,12 @@ func number(node string) int32 {
 	return int32(n)
 }
 
-// await waits for the deletion of the node before this one. A watch that remains ends
+// await waits until the node before this one is deleted. If it gives up, its watch ends
 // with that node.
 func (p *place) await(ctx context.Context, until time.Time, before string) error {
 	deleted, err := zkCall(p.session, func(c *zk.Conn) (<-chan zk.Event, error) {
-		// Exists is not used, because it would also watch for a node that is never
-		// created.
+		// Exists is not used: if the node does not exist, its watch would wait for a creation
+		// that never comes.
 		_, _, deleted, err := c.GetW(p.folder + "/" + before)
 		return deleted, err
 	})
@@ -212,7 +213,7 @@ func (p *place) await(ctx context.Context, until time.Time, before string) error
 	return errBusy
 }
 
-// token reads the transaction that created the node.
+// token returns the id of the transaction that created the node.
 func (p *place) token() (int64, error) {
 	stat, err := zkCall(p.session, func(c *zk.Conn) (*zk.Stat, error) {
 		found, stat, err := c.Exists(p.folder + "/" + p.node)
@@ -227,8 +228,8 @@ func (p *place) token() (int64, error) {
 	return stat.Czxid, nil
 }
 
-// prove writes to the node. A read would not be enough: a server that was cut off may
-// still answer it from old data, but a write needs a majority.
+// prove writes to the node. A read would not be enough: a server that is cut off may
+// still answer it from old data. A write needs a majority.
 func (p *place) prove() error {
 	_, err := zkCall(p.session, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(p.folder+"/"+p.node, nil, -1) })
 	if errors.Is(err, zk.ErrNoNode) {
@@ -237,7 +238,7 @@ func (p *place) prove() error {
 	return err
 }
 
-// leave removes the node, later if that is not possible now.
+// leave removes the node. If that is not possible now, it does so later.
 func (p *place) leave() error {
 	_, err := zkCall(p.session, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(p.folder+"/"+p.node, -1) })
 	switch {

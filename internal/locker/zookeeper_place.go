@@ -13,12 +13,11 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// zkPlace holds the servers of a URL, the folder for the locks there, and its user.
+// zkPlace contains the servers of a URL, the folder for the locks on them, and its user.
 type zkPlace struct {
 	servers []string
 	folder  string
-	// user and password are empty if anybody who reaches the servers may use the
-	// folder.
+	// user and password are "" if everybody who can reach the servers may use the folder.
 	user, password string
 }
 
@@ -39,8 +38,7 @@ func zooKeeperPlace(rest string) (at zkPlace, err error) {
 	return at, nil
 }
 
-// readUser reads USER:PASSWORD, percent-encoded, and reports whether text has that
-// form.
+// readUser reads USER:PASSWORD, percent-encoded. It reports whether text has that form.
 func (at *zkPlace) readUser(text string) bool {
 	user, password, isPair := strings.Cut(text, ":")
 	var wrong, wrongToo error
@@ -49,7 +47,7 @@ func (at *zkPlace) readUser(text string) bool {
 	return isPair && wrong == nil && wrongToo == nil && at.user != "" && at.password != "" && !strings.Contains(at.user, ":")
 }
 
-// acl returns the access list of the nodes. If there is a user, only that user may change
+// acl returns the access list for nodes. If there is a user, only that user may change
 // them.
 func (at *zkPlace) acl() []zk.ACL {
 	if at.user == "" {
@@ -58,14 +56,14 @@ func (at *zkPlace) acl() []zk.ACL {
 	return zk.DigestACL(zk.PermAll, at.user, at.password)
 }
 
-// awaitReady waits briefly for a connection that has authenticated the user. It refuses a
-// folder that everybody may change, because others could then take a lock away from its
-// holder.
+// awaitReady waits briefly for a connection that has authenticated the user. If everybody
+// may change the folder, it returns an error, because others could then take a lock away
+// from its holder.
 func (z *zookeeper) awaitReady(ctx context.Context) error {
 	if err := z.session.awaitReady(ctx); err != nil || z.user == "" {
 		return err
 	}
-	if !z.isKnown.Load() { // on further connections, the client does so itself
+	if !z.isKnown.Load() { // on later connections, the client authenticates by itself
 		_, err := zkCall(z.session, func(c *zk.Conn) (bool, error) { return true, c.AddAuth("digest", []byte(z.user+":"+z.password)) })
 		if err != nil {
 			return err
@@ -81,7 +79,7 @@ func (z *zookeeper) awaitReady(ctx context.Context) error {
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return nil // it will be created with a closed access list
+		return nil // the folder will be created with a closed access list
 	case err != nil:
 		return err
 	case slices.ContainsFunc(entries, isOpen):

@@ -13,16 +13,16 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// zkSession is a session with ZooKeeper: the client's connection, which reconnects by
-// itself, with limits that the client does not enforce.
+// zkSession is a session with ZooKeeper. It adds limits to the client's connection, which
+// reconnects by itself.
 type zkSession struct {
 	conn *zk.Conn
 	// granted is the session's timeout in ms, as the server granted it.
 	granted atomic.Int32
 	quit    chan struct{}
-	// events is closed when the client has ended.
+	// events is closed when the client ends.
 	events <-chan zk.Event
-	// late counts sweeps, and calls whose callers no longer wait.
+	// late counts sweeps, and calls for which no caller waits any more.
 	late sync.WaitGroup
 }
 
@@ -36,22 +36,22 @@ func newZKSession(servers []string, o Options) (*zkSession, error) {
 	return s, nil
 }
 
-// zkLog forwards the client's log lines at debug level: the client logs every attempt
-// to connect.
+// zkLog writes the client's log lines at debug level, because the client logs every
+// attempt to connect.
 type zkLog struct{ log *slog.Logger }
 
 // Printf implements zk.Logger.
 func (l zkLog) Printf(format string, args ...any) { l.log.Debug(fmt.Sprintf(format, args...)) }
 
-// timeout returns the session's timeout, 0 if unknown.
+// timeout returns the session's timeout, 0 if it is unknown.
 func (s *zkSession) timeout() time.Duration {
 	return time.Duration(s.granted.Load()) * time.Millisecond
 }
 
 func (s *zkSession) connected() bool { return s.conn.State() == zk.StateHasSession }
 
-// awaitReady waits briefly for the connection. So no request is queued on a connection
-// that is known to be down, which the client would send when the connection is restored.
+// awaitReady waits briefly for the connection. While it is down no request may be queued:
+// the client would send the request after it reconnects.
 func (s *zkSession) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
@@ -63,8 +63,8 @@ func (s *zkSession) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// zkCall makes a call, and waits for a limited time. The call itself has no context, and
-// may take long. If it succeeds later, the caller must sweep.
+// zkCall makes a call, and waits for it for a limited time. The call itself has no
+// context, and may take longer. It may succeed later; in that case the caller must sweep.
 func zkCall[T any](s *zkSession, call func(c *zk.Conn) (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -86,8 +86,8 @@ func zkCall[T any](s *zkSession, call func(c *zk.Conn) (T, error)) (T, error) {
 	}
 }
 
-// sweep removes what may remain of a place, in the background. It repeats until nothing
-// is left, or until the session has ended, which removes the rest.
+// sweep removes in the background what may remain of a place. It repeats that until
+// nothing is left or the session has ended. The end of the session removes the rest.
 func (p *place) sweep() {
 	s := p.session
 	session := s.conn.SessionID()
@@ -107,8 +107,8 @@ func (p *place) sweep() {
 	})
 }
 
-// isSwept reports whether nothing is left, as seen after everything that the session sent
-// before.
+// isSwept reports whether nothing is left. ZooKeeper has processed all earlier requests
+// of the session by then.
 func (p *place) isSwept() bool {
 	if !p.session.connected() {
 		return false
@@ -130,12 +130,12 @@ func (p *place) isSwept() bool {
 	return (err == nil && deleted) || errors.Is(err, zk.ErrNoNode)
 }
 
-// close ends the session and with it every node.
+// close ends the session, and with it all its nodes.
 func (s *zkSession) close() {
 	close(s.quit)
 	s.conn.Close()
 	s.late.Wait()
-	limit := time.After(2 * opTimeout) // it may still be connecting
+	limit := time.After(2 * opTimeout) // the client may still be connecting
 	for {
 		select {
 		case _, more := <-s.events:

@@ -23,8 +23,8 @@ func anonymous(t *testing.T, address string) *zk.Conn {
 	return conn
 }
 
-// takesAway tries the actions that take a lock away from its holder: to remove the
-// holder's node, and to change its access list.
+// takesAway tries to take a lock away from its holder: it removes the holder's node, and
+// changes the node's access list.
 func takesAway(t *testing.T, conn *zk.Conn, folder string) (refusals []error) {
 	t.Helper()
 	keys, _, err := conn.Children(folder)
@@ -42,8 +42,8 @@ func takesAway(t *testing.T, conn *zk.Conn, folder string) (refusals []error) {
 	return append(refusals, err)
 }
 
-// TestZooKeeperUser: with a user in the URL, no other user can take a lock away, and
-// processes with the same user share it. The control is a lock without a user.
+// TestZooKeeperUser: with a user in the URL, no other user can take a lock away.
+// Processes with the same user share the lock. The control is a lock without a user.
 func TestZooKeeperUser(t *testing.T) {
 	t.Parallel()
 	open := func(url string) locker.Lock {

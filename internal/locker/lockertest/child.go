@@ -16,14 +16,14 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// childVariable contains the subject, in the environment of a process that the suite
-// started to hold locks.
+// childVariable is an environment variable of a process that the suite starts to hold
+// locks. It contains the subject.
 const childVariable = "DRAWSVC_LOCKERTEST_CHILD"
 
-// Main is for TestMain. It runs the tests, or, in a process that the suite started, the
-// holder.
+// Main is for TestMain. In a process that the suite has started it holds locks; otherwise
+// it runs the tests.
 func Main(m *testing.M) int {
-	logging.Disable() // it would report servers that were killed on purpose
+	logging.Disable() // it would report servers that the suite has killed
 	spec := os.Getenv(childVariable)
 	if spec == "" {
 		servertest.ManyAtOnce()
@@ -43,25 +43,25 @@ func Main(m *testing.M) int {
 // command is a command of the suite to a process.
 type command struct {
 	ID int
-	// Do is "hold", or for a requested hold, "release" or "cancel".
+	// Do is "hold" or, for a hold that was requested earlier, "release" or "cancel".
 	Do string
-	// Lock is the number of one of the instances of the lock in the process.
+	// Lock is the index of one of the process's instances of the lock.
 	Lock int
 	Key  string
 	Wait time.Duration
 }
 
-// report is a report of the process about a hold.
+// report is a message from the process about a hold.
 type report struct {
 	ID int
-	// What is first "held", then "lost" if the context ended, and finally "done".
+	// What is "held" first, then "lost" if the context has ended, and finally "done".
 	What  string
 	Token int64
 	// Code is the error of WithLock: "" for none, "canceled" if the caller's context was
-	// canceled, or a code of package draw. Text is for people.
+	// canceled, or a code of package draw. Text is the error as people read it.
 	Code, Text string
-	// At is the wall clock in nanoseconds at the moment when the lock was held, or when
-	// the holder's function returned.
+	// At is the wall clock in nanoseconds at the time when the lock was held, or when the
+	// holder's function returned.
 	At int64
 }
 
@@ -85,8 +85,8 @@ type childHold struct {
 	release chan struct{}
 }
 
-// serve executes commands until its input ends. The input also ends if the suite's
-// process dies.
+// serve executes commands until its input ends. That also happens if the suite's process
+// dies.
 func (c *child) serve(in io.Reader) error {
 	commands := json.NewDecoder(in)
 	for {
@@ -111,7 +111,7 @@ func (c *child) obey(cmd command) {
 		h = &childHold{cancel: cancel, release: make(chan struct{})}
 		c.holds[cmd.ID] = h
 		go c.hold(ctx, cmd, h)
-	case h == nil: // done already
+	case h == nil: // the hold is already done
 	case cmd.Do == "release":
 		close(h.release)
 	case cmd.Do == "cancel":
@@ -162,10 +162,10 @@ func (c *child) say(r report) {
 	if r.What == "done" {
 		delete(c.holds, r.ID)
 	}
-	_ = c.out.Encode(r) // a suite that has ended reads nothing
+	_ = c.out.Encode(r) // after its end, the suite reads no report
 }
 
-// codeOf returns the form in which an error is reported.
+// codeOf returns the code by which an error is reported.
 func codeOf(err error) string {
 	switch {
 	case err == nil:

@@ -17,9 +17,9 @@ type database interface {
 	Close() error
 }
 
-// openDatabase opens the database at a URL in the form of --database, nil for "". An
-// SQLite file is opened without the store, because the store would exclude other
-// processes, which the suite needs.
+// openDatabase opens the database at a URL in the form of --database, nil for "". It
+// opens an SQLite file without the store. The store would exclude other processes, which
+// the suite needs.
 func openDatabase(ctx context.Context, url string) (database, error) {
 	path, isFile := strings.CutPrefix(url, "sqlite:")
 	switch {
@@ -48,7 +48,7 @@ func (f file) LockDB() *sql.DB { return f.DB }
 // SharesSessions implements locker.Database: a file has no proxy.
 func (f file) SharesSessions() bool { return false }
 
-// migrate creates the tables of the database at a URL; "" has none.
+// migrate creates the tables of the database at a URL. For "" it does nothing.
 func migrate(ctx context.Context, url string) error {
 	if url == "" {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// killedHolder: the lock of a process that was killed is free within its term, or at
-// once if the server detects that the connection is closed.
+// killedHolder: after its holder was killed, a lock is free within its term. It is free
+// at once if the server detects that the connection is closed.
 func killedHolder(b *bench) error {
 	first, err := b.processes[0].hold(0, b.key, patience)
 	if err != nil {
 		return err
 	}
 	next := b.processes[1].ask(0, b.key, patience)
-	time.Sleep(b.TTL / 2) // until the lease was renewed at least once
+	time.Sleep(b.TTL / 2) // so that the lease is renewed at least once
 	killed := time.Now()
 	b.processes[0].kill()
 	if err := within(b.ctx, b.Grip+slack, next.heldC, "the next holder after a kill"); err != nil {
@@ -33,9 +33,8 @@ func killedHolder(b *bench) error {
 }
 
 // pausedHolder: a process that is paused for longer than its lease loses the lock, and
-// another process gets the lock and draws. When the paused process resumes, it is
-// notified, and its write is rejected. Its release does not free the lock of the new
-// holder.
+// another process gets it and draws. When the first process resumes, it is notified, and
+// its write is rejected. Its release does not free the lock of the new holder.
 func pausedHolder(b *bench) error {
 	before, err := b.vault.issued(b.ctx)
 	if err != nil {
@@ -45,8 +44,8 @@ func pausedHolder(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// The pause begins at once, before a renewal. If it began during a write to a file,
-	// the paused process would block all others.
+	// The pause begins at once, before a renewal. During a write to a file, it would block
+	// all other processes.
 	stopped := time.Now()
 	b.processes[0].stop()
 	defer b.processes[0].cont()
@@ -85,7 +84,7 @@ func pausedHolder(b *bench) error {
 	return b.vault.audit(b.ctx, before+2)
 }
 
-// milliseconds rounds for a table.
+// milliseconds returns a rounded duration for a table.
 func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
 }

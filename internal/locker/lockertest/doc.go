@@ -1,12 +1,12 @@
-// Package lockertest is the contract of package locker as a suite, run for every lock
-// of its registry against real servers.
+// Package lockertest is the contract of package locker as a suite. It runs for every lock
+// of the registry, with real servers.
 //
-// It tests locks directly. Draws prove nothing about a lock: because of the guarded
-// write, exactly the stock is issued even with a lock that excludes no process. Holders
-// and contenders are separate processes, which are killed and paused. [Flaws] are locks
-// that are broken on purpose, one for each promise that matters. The suite has to detect
-// each of them.
+// It tests locks directly, because draws prove nothing about a lock: the guarded write
+// issues exactly the stock even with a lock that excludes nobody. Holders and contenders
+// are separate processes, which the suite kills and pauses. [Flaws] are locks that are
+// deliberately broken, one for each important promise. The suite must detect each of
+// them.
 //
-// Measurements of the suite are written to the file that DRAWSVC_LOCKS_OUT names, from
-// which the program loadtest/locks makes the tables of docs/locks.md.
+// The suite writes measurements to the file that DRAWSVC_LOCKS_OUT names. From that file,
+// the program loadtest/locks creates the tables of docs/locks.md.
 package lockertest

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// contenders request one key, from all processes and several instances of the lock
-	// in each.
+	// contenders is the number of requests for one key. They come from all processes, and in
+	// each from several instances of the lock.
 	contenders = 32
 	instances  = 3
-	// rounds is how often each contender gets the lock.
+	// rounds is the number of times that each contender gets the lock.
 	rounds = 3
-	// patience is a limit of a wait that is never reached unless the lock is broken.
+	// patience is the limit of a wait. Only a broken lock exceeds it.
 	patience = 30 * time.Second
 )
 
-// inside records who holds the lock, and with which token.
+// inside records which contenders hold the lock, and with which token.
 type inside struct {
 	mu       sync.Mutex
 	count    int
@@ -47,8 +47,8 @@ func (i *inside) leave() {
 	i.count--
 }
 
-// exclusion: only one of many contenders holds the lock at a time, and its token is above
-// all earlier tokens.
+// exclusion: only one of many contenders holds the lock at a time. Its token is above all
+// earlier tokens.
 func exclusion(b *bench) error {
 	var in inside
 	errs := make(chan error, contenders)
@@ -81,8 +81,8 @@ func exclusion(b *bench) error {
 	return in.broken
 }
 
-// tokenOutlives: the token grows from holder to holder, even after the end of a process
-// and of all its connections.
+// tokenOutlives: the token grows from holder to holder, even after a process has ended
+// with all its connections.
 func tokenOutlives(b *bench) error {
 	last := int64(0)
 	for n := range 4 {
@@ -109,10 +109,10 @@ func tokenOutlives(b *bench) error {
 }
 
 // manyKeys: locks on different keys do not exclude each other, and do not exhaust shared
-// resources. Each can be held, if necessary one after another.
+// resources. Each of them can be held, possibly one after another.
 func manyKeys(b *bench) error {
 	s := b.Subject
-	s.TTL = 10 * time.Second // a lease as long as in service: a wait in a queue may be longer than a short lease
+	s.TTL = 10 * time.Second // as long as in service: a short lease may end before a wait in a queue does
 	l, err := b.openAs(s, patience)
 	if err != nil {
 		return err

@@ -18,11 +18,11 @@ const (
 	// refusedMax is the maximum time after which a call must report that the lock service
 	// is down.
 	refusedMax = 1500*time.Millisecond + slack
-	// backMax is the maximum time until a lock works again after its service is back.
+	// backMax is the maximum time until a lock works again after the return of its service.
 	backMax = 5 * time.Second
 )
 
-// fault is one failure. kinds are the kinds of server that have it; no kinds means all.
+// fault is one failure. kinds are the kinds of servers that it can affect; nil means all.
 type fault struct {
 	name  string
 	kinds []string
@@ -45,7 +45,7 @@ func faults() []fault {
 	}
 }
 
-// RunFaults breaks the subject's own servers in every way that they have.
+// RunFaults breaks the subject's own servers in every way that is possible for them.
 func RunFaults(t *testing.T, s Subject) {
 	v, err := newVault(t)
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func RunFaults(t *testing.T, s Subject) {
 	}
 }
 
-// rig is a bench whose servers, and the links to them, can be broken.
+// rig is a bench whose servers can be broken, and the links to them.
 type rig struct {
 	bench
 	servers []*servertest.Server
@@ -111,7 +111,7 @@ func (r *rig) grab(l *opened) (*grip, error) {
 			close(in)
 			select {
 			case <-g.end:
-			case <-r.ctx.Done(): // a hold that was not released because of a failure
+			case <-r.ctx.Done(): // a failed check releases no hold
 			}
 			return nil
 		})
@@ -149,8 +149,8 @@ func (r *rig) warm(s Subject, wait time.Duration) (*opened, error) {
 	return l, err
 }
 
-// held opens the lock of s twice. The holder then holds it. The other acts as a second
-// process, and does not wait.
+// held opens the lock of s twice. One of the two then holds the lock. The other acts as a
+// second process, and does not wait.
 func (r *rig) held(s Subject) (holder, other *opened, first *grip, err error) {
 	if holder, err = r.warm(s, patience); err != nil {
 		return nil, nil, nil, err
@@ -162,7 +162,8 @@ func (r *rig) held(s Subject) (holder, other *opened, first *grip, err error) {
 	return holder, other, first, err
 }
 
-// refused requires that l soon reports that its service is down.
+// refused requires that l reports soon that its service is down, and returns the time
+// that it took.
 func (r *rig) refused(l *opened) (time.Duration, error) {
 	began := time.Now()
 	err := l.WithLock(r.ctx, r.key, nothing)
@@ -179,8 +180,8 @@ func (r *rig) refused(l *opened) (time.Duration, error) {
 	return took, nil
 }
 
-// served requires that l gets the lock within a time. Until then, it must be refused with
-// the errors of the contract. served returns the token.
+// served requires that l gets the lock within a time. Until then, l must be refused with
+// the errors of the contract. It returns the token.
 func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Duration, err error) {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		err := l.WithLock(r.ctx, r.key, func(_ context.Context, t int64) error {
@@ -203,7 +204,7 @@ func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Dur
 	}
 }
 
-// after requires a token above an earlier one.
+// after requires that a token is above an earlier one.
 func after(earlier, token int64) error {
 	if token <= earlier {
 		return fmt.Errorf("token %d came after %d", token, earlier)
@@ -212,7 +213,7 @@ func after(earlier, token int64) error {
 }
 
 // serverKilled: if a server is killed, the holder is notified, and others are refused
-// quickly. The same locks work again when the server does.
+// quickly. When the server works again, so do the same locks.
 func serverKilled(r *rig) error {
 	holder, other, first, err := r.held(r.Subject)
 	if err != nil {
@@ -249,11 +250,11 @@ func serverKilled(r *rig) error {
 	return errors.Join(after(first.token, token), err)
 }
 
-// deadHost: a list of hosts works as long as one of them does.
+// deadHost: a lock with a list of hosts works as long as one of them does.
 func deadHost(r *rig) error {
 	s := r.Subject
 	s.Lock = strings.Replace(s.Lock, "://", "://127.0.0.1:1,", 1)
-	for range 4 { // any of them may be the first that the client tries
+	for range 4 { // the client may try any of the hosts first
 		if _, err := r.warm(s, 0); err != nil {
 			return err
 		}

@@ -8,9 +8,9 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// linkBroken: a holder without a link to its service is notified. Processes that can
-// still reach the service can get the lock, and all others are refused quickly. When the
-// link is restored, the same locks work again.
+// linkBroken: a holder without a link to its service is notified. A process that can
+// still reach the service can get the lock; any other is refused quickly. When the link
+// is restored, the same locks work again.
 func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	near, err := r.warm(r.Subject, 0)
 	if err != nil {
@@ -51,8 +51,8 @@ func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	return nil
 }
 
-// cutWhileWaiting: a waiter whose link is cut keeps neither a place in the queue nor a
-// lock, whatever error it gets.
+// cutWhileWaiting: a waiter whose link is cut keeps no place in the queue and no lock,
+// whatever error it gets.
 func cutWhileWaiting(r *rig) error {
 	holder, err := r.warm(r.Subject, patience)
 	if err != nil {
@@ -82,7 +82,7 @@ func cutWhileWaiting(r *rig) error {
 	if err := first.release(); err != nil {
 		return err
 	}
-	// The waiter may still wait, and then it gets the lock; or it was notified.
+	// Either the waiter has continued to wait, and gets the lock, or it was notified.
 	if err := <-waited; err != nil && codeOf(err) != "lock-unavailable" {
 		return fmt.Errorf("the waiter: %w", err)
 	}
@@ -90,13 +90,13 @@ func cutWhileWaiting(r *rig) error {
 	return err
 }
 
-// answerLost: a lock was granted, but the response was lost. It must not stay held
+// answerLost: a lock was granted, but the response was lost. The lock must not stay taken
 // without a holder.
 func answerLost(r *rig) error {
 	far := r.far
 	limit := r.Term + slack
 	if r.Kind == "zookeeper" {
-		// The session outlives the loss, so that only a sweep can free it.
+		// The session outlives the lost response, so only a sweep can free the lock.
 		far.TTL, limit = 20*time.Second, 4*time.Second
 	}
 	cutOff, err := r.warm(far, 0)
@@ -121,7 +121,7 @@ func answerLost(r *rig) error {
 }
 
 // sessionsKilled: a database ends all sessions. This frees the locks that belong to a
-// session, and their holders are notified. It does not affect a lease in a table.
+// session, and their holders are notified. A lease in a table is not affected.
 func sessionsKilled(r *rig) error {
 	_, other, first, err := r.held(r.Subject)
 	if err != nil {
@@ -150,7 +150,7 @@ func sessionsKilled(r *rig) error {
 	return errors.Join(after(first.token, token), first.release())
 }
 
-// killSessions ends every session with the database except the one that runs it.
+// killSessions ends every session with the database except its own.
 func (r *rig) killSessions() error {
 	admin, err := openDatabase(r.ctx, r.Database)
 	if err != nil {

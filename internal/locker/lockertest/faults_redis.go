@@ -25,7 +25,7 @@ func redisDo(ctx context.Context, addr string, args ...any) (string, error) {
 	return fmt.Sprint(answer), err
 }
 
-// overtaken breaks a lock while it is held. The next process gets it at once, with a
+// overtaken breaks a lock while it is held. Another process gets the lock at once, with a
 // later token. The first holder is notified, and its write is rejected.
 func overtaken(r *rig, s Subject, what string, sever func() error) error {
 	_, other, first, err := r.held(s)
@@ -72,7 +72,7 @@ func redisEmptied(r *rig) error {
 // address.
 func redisRolledBack(r *rig) error {
 	addr := r.servers[0].Addr()
-	if _, err := r.warm(r.Subject, 0); err != nil { // a token that the replica knows
+	if _, err := r.warm(r.Subject, 0); err != nil { // the replica has this token
 		return err
 	}
 	replica := servertest.Start(r.tb, "redis").Addr()
@@ -89,7 +89,7 @@ func redisRolledBack(r *rig) error {
 	})
 }
 
-// follow makes one server a copy of another.
+// follow makes one server a replica of another.
 func follow(ctx context.Context, replica, of string) error {
 	host, port, _ := net.SplitHostPort(of)
 	if _, err := redisDo(ctx, replica, "REPLICAOF", host, port); err != nil {
@@ -117,8 +117,8 @@ func lead(ctx context.Context, addr string) error {
 	return err
 }
 
-// redisClock changes the clock of a server during holds. Forward, it ends leases. Back,
-// it must not make old tokens valid again.
+// redisClock sets the clock of a server during holds. If it is set forward, leases end.
+// If it is set back, old tokens must not become valid again.
 func redisClock(r *rig) error {
 	s, set, err := fakedRedis(r)
 	if err != nil {
@@ -153,8 +153,8 @@ func redisClock(r *rig) error {
 	return errors.Join(err, after(first.token, token))
 }
 
-// fakedRedis starts a server whose clock can be set, by an amount such as
-// "+3600s". It needs the Debian package faketime.
+// fakedRedis starts a server whose clock can be set by an amount such as "+3600s". It
+// needs the Debian package faketime.
 func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	libraries, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 	if err != nil || len(libraries) == 0 {
@@ -168,8 +168,8 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	dir := r.tb.TempDir()
 	clock := filepath.Join(dir, "clock")
 	set = func(amount string) error {
-		// The file is replaced in one step, because the server reads it whenever it
-		// reads its clock.
+		// The file is replaced in one step, because the server reads it each time it reads its
+		// clock.
 		if err := os.WriteFile(clock+".new", []byte(amount), 0o600); err != nil {
 			return err
 		}
@@ -180,8 +180,8 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	}
 	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "")
 	cmd.Env = []string{
-		// The C library's malloc must come before jemalloc, because jemalloc reads the
-		// time before faketime is ready.
+		// The C library's malloc must be loaded before jemalloc, which reads the time before
+		// faketime is ready.
 		"PATH=" + os.Getenv("PATH"), "LD_PRELOAD=" + libraries[0] + ":libc.so.6", "FAKETIME_TIMESTAMP_FILE=" + clock,
 		"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
 	}
@@ -206,8 +206,8 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	}
 }
 
-// oneOfThreeDown: a majority continues if the other server is down or silent, and the
-// holder does not notice.
+// oneOfThreeDown: if one of three servers is down or silent, the majority continues, and
+// the holder does not notice.
 func oneOfThreeDown(r *rig) error {
 	holder, err := r.warm(r.Subject, patience)
 	if err != nil {

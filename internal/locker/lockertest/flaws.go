@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/locker"
 )
 
-// The flaws that a lock can have, one for each promise that matters.
+// The flaws that a lock can have, one for each important promise.
 const (
 	FlawNone       = ""
 	FlawShared     = ", excludes nobody"
@@ -22,7 +22,7 @@ const (
 	flawedInterval = 5 * time.Millisecond
 )
 
-// Flaws maps each flaw to the check that has to detect it.
+// Flaws returns, for each flaw, the check that must detect it.
 func Flaws() map[string]string {
 	return map[string]string{
 		FlawShared:   "one at a time",
@@ -33,8 +33,8 @@ func Flaws() map[string]string {
 	}
 }
 
-// flawed is a lock on Redis, like those in many articles. It is correct except for one
-// flaw. It polls, and has no queue.
+// flawed is a lock on Redis like those in many articles. It is correct except for one
+// flaw. It polls, because it has no queue.
 type flawed struct {
 	client *redis.Client
 	flaw   string
@@ -67,7 +67,7 @@ func (f *flawed) WithLock(ctx context.Context, key string, fn func(ctx context.C
 		return err
 	}
 	if f.flaw == FlawRepeats {
-		token = f.tokens.Add(1) // its own count, from 1 in each process
+		token = f.tokens.Add(1) // each process counts on its own, from 1
 	}
 	within, cancel := context.WithCancel(context.WithValue(ctx, flawedKey(key), token))
 	defer cancel()
@@ -75,7 +75,7 @@ func (f *flawed) WithLock(ctx context.Context, key string, fn func(ctx context.C
 	return fn(within, token)
 }
 
-// acquire sets the key if it does not exist, until the wait limit.
+// acquire tries to set the key, which must not exist, until the wait limit is reached.
 func (f *flawed) acquire(ctx context.Context, key, owner string) error {
 	if f.flaw == FlawShared {
 		return nil
@@ -83,13 +83,13 @@ func (f *flawed) acquire(ctx context.Context, key, owner string) error {
 	until := time.Now().Add(f.o.Wait)
 	for {
 		if f.flaw == FlawGhost && ctx.Err() != nil {
-			// The wait continues although its caller has given up.
+			// The flaw: the wait continues although the caller has given up.
 			go func() { _ = f.acquire(context.WithoutCancel(ctx), key, owner) }()
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		ok, err := f.client.SetNX(context.Background(), key, owner, f.o.TTL).Result() // as in the articles
+		ok, err := f.client.SetNX(context.Background(), key, owner, f.o.TTL).Result() // like the locks in articles
 		if err != nil {
 			return err
 		}

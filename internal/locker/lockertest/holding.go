@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// renewal: a hold may last for many leases, and nobody else gets the lock.
+// renewal: a hold may last for many leases, and nobody else gets the lock meanwhile.
 func renewal(b *bench) error {
 	h, err := b.processes[0].hold(0, b.key, patience)
 	if err != nil {
@@ -28,9 +28,9 @@ func renewal(b *bench) error {
 	return h.release()
 }
 
-// reentrant: a nested hold in the holder's context runs at once with the same token,
-// and the lock is free only after the outermost hold. Another context of the same
-// process does not share the hold.
+// reentrant: a nested hold in the holder's context begins at once, with the same token.
+// The lock is free only after the outermost hold. Another context in the same process
+// does not share the hold.
 func reentrant(b *bench) error {
 	locks, err := b.openAll(2, 0)
 	if err != nil {
@@ -69,8 +69,8 @@ func reentrant(b *bench) error {
 	return other.WithLock(b.ctx, b.key, func(context.Context, int64) error { return nil })
 }
 
-// inProcessQueue: the callers of one instance are served in the order in which they
-// arrived, whatever the lock service does.
+// inProcessQueue: an instance serves its callers in the order of their arrival, whatever
+// the lock service does.
 func inProcessQueue(b *bench) error {
 	l, err := b.open(patience)
 	if err != nil {

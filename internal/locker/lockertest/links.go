@@ -13,8 +13,8 @@ import (
 // links are the proxies between a lock and its servers, one for each server.
 type links []*servertest.Proxy
 
-// linked returns the subject with URLs that lead through its own links. It has no links
-// for a lock whose server is a file.
+// linked returns the subject with URLs that lead through new links. If the lock's server
+// is a file, there are no links.
 func (s Subject) linked(tb testing.TB) (Subject, links) {
 	tb.Helper()
 	var all links
@@ -53,19 +53,19 @@ func (l links) each(do func(*servertest.Proxy)) {
 }
 
 const (
-	// settleTime is how long the waiters have time to begin their wait. idleTime is how
-	// long they are then watched before a release. wakeTime is how long they are watched
-	// after the first of them got the lock.
+	// settleTime is the time for waiters to begin to wait. idleTime is the time for which
+	// they are then watched before a release. wakeTime is the time for which they are
+	// watched after the first one got the lock.
 	settleTime = 400 * time.Millisecond
 	idleTime   = 300 * time.Millisecond
 	wakeTime   = 40 * time.Millisecond
-	// pollsMin is the minimum number of requests per second to one server that is counted
-	// as polling.
+	// pollsMin is the minimum number of requests per second to one server that counts as
+	// polling.
 	pollsMin = 10
 )
 
 // wakeUps measures the requests of waiters: how often they query the lock service while
-// nothing happens, and how many of them a release wakes.
+// nothing happens, and how many of them send a request after a release.
 func wakeUps(b *bench) error {
 	long := b.Subject
 	long.TTL = 20 * time.Second // so that no renewal counts as a wake-up
@@ -78,12 +78,12 @@ func wakeUps(b *bench) error {
 			return err
 		}
 		locks, ways = append(locks, l), append(ways, way)
-		if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // so that it is connected
+		if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // so that it has connected before
 			return err
 		}
 	}
 	if len(ways[0]) == 0 {
-		return nil // nothing to observe: all its waiters are in one process
+		return nil // without links there is nothing to measure: all waiters are in one process
 	}
 	count := func() (all []int64) {
 		for _, w := range ways {

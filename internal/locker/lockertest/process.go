@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// process is another process, with locks of the same subject open.
+// process is another process, in which locks of the same subject are open.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -27,7 +27,7 @@ type process struct {
 	exited chan struct{}
 }
 
-// startProcess starts this test binary again, as a holder of locks.
+// startProcess starts this test binary again as a process that holds locks.
 func startProcess(s Subject) (*process, error) {
 	spec, err := json.Marshal(s)
 	if err != nil {
@@ -56,10 +56,10 @@ func startProcess(s Subject) (*process, error) {
 	return p, nil
 }
 
-// listen passes reports on until the process ends.
+// listen passes on the reports of the process until it ends.
 func (p *process) listen(stdout io.Reader) {
 	defer close(p.exited)
-	defer func() { _ = p.cmd.Wait() }() // the suite itself ends it
+	defer func() { _ = p.cmd.Wait() }() // the suite has ended the process
 	reports := json.NewDecoder(bufio.NewReader(stdout))
 	for {
 		var r report
@@ -76,7 +76,7 @@ func (p *process) listen(stdout io.Reader) {
 func (p *process) tell(c command) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.out.Encode(c) // if the process is dead, exited shows it
+	_ = p.out.Encode(c) // if the process is dead, exited is closed
 }
 
 // kill ends the process at once.
@@ -85,12 +85,12 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// stop pauses the process, until cont.
+// stop pauses the process until cont.
 func (p *process) stop() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
 
 func (p *process) cont() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
 
-// held is a hold, or a wait for one, in another process.
+// held is a hold in another process, or a wait for one.
 type held struct {
 	process *process
 	id      int
@@ -118,7 +118,7 @@ func (h *held) hear(r report) {
 	}
 }
 
-// ask begins to request key, with one of the locks of the process.
+// ask begins to request key by one of the locks of the process.
 func (p *process) ask(lock int, key string, wait time.Duration) *held {
 	p.mu.Lock()
 	p.next++
@@ -171,10 +171,10 @@ type refusedError struct{ report }
 // Error implements error.
 func (e *refusedError) Error() string { return e.Code + ": " + e.Text }
 
-// Unwrap returns an error of its code.
+// Unwrap returns an error with the same code.
 func (e *refusedError) Unwrap() error { return &draw.Error{Code: draw.Code(e.Code)} }
 
-// within waits for c, no longer than limit.
+// within waits for c, but no longer than limit.
 func within(ctx context.Context, limit time.Duration, c <-chan struct{}, what string) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -8,48 +8,48 @@ import (
 	"testing"
 )
 
-// Result has what several tests observed of one lock. Times are in milliseconds. Values
-// that were not measured are left out.
+// Result contains what several tests have measured for one lock. Times are in
+// milliseconds. Values that were not measured are left out.
 type Result struct {
 	Lock, Server string
-	// File means that there is no server and, in the service, no other process.
+	// File means that there is no server. In the service, only one process uses the file.
 	File bool `json:",omitzero"`
 	// Cores is the number of cores that the service, its callers and all servers share.
 	Cores int `json:",omitzero"`
 	// TTL is the requested lease.
 	TTL float64 `json:",omitzero"`
 
-	// Contenders is the number of contenders for one key. Overlaps counts the moments at
-	// which two of them held it.
+	// Contenders is the number of contenders for one key. Overlaps is the number of times
+	// that two of them held it at once.
 	Contenders int  `json:",omitzero"`
 	Overlaps   int  `json:",omitzero"`
 	TokenGrows bool `json:",omitzero"`
-	// KilledFree is the time from a holder's death to the next holder, PausedFree the
-	// time from its pause.
+	// KilledFree is the time from the death of a holder to the next hold, PausedFree the
+	// time from the pause of a holder.
 	KilledFree    float64 `json:",omitzero"`
 	PausedFree    float64 `json:",omitzero"`
 	StaleRejected bool    `json:",omitzero"`
 	RenewedTerms  int     `json:",omitzero"`
 	Reentrant     bool    `json:",omitzero"`
-	// TryOnce is how long a refused attempt takes, WaitOver by how much a wait exceeds
-	// its limit.
+	// TryOnce is the duration of a refused attempt. WaitOver is the time by which a wait
+	// exceeds its limit.
 	TryOnce  float64 `json:",omitzero"`
 	WaitOver float64 `json:",omitzero"`
-	// Runs counts the observed queues, InOrder those that were served in order of
-	// arrival.
+	// Runs is the number of queues that were measured, InOrder the number of those that were
+	// served in order of arrival.
 	Runs     int     `json:",omitzero"`
 	InOrder  int     `json:",omitzero"`
 	HandOver float64 `json:",omitzero"`
-	// Waiters is the number of waiters that were observed at a release, 0 if there was no
-	// link to observe. Wakes means that they are woken instead of polling.
+	// Waiters is the number of waiters that were measured at a release, 0 without links.
+	// Wakes means that waiters are woken instead of polling.
 	Waiters         int     `json:",omitzero"`
 	Wakes           bool    `json:",omitzero"`
 	AsksPerSecond   float64 `json:",omitzero"`
 	WokenPerRelease float64 `json:",omitzero"`
 
-	// The results of faults. DownRefused and BrokenRefused are how long a call takes if
-	// the server is down, or if its link is broken. BackAfter is how long after the
-	// server's return the lock works again. Seen are further observations.
+	// The results of faults. DownRefused and BrokenRefused are the durations of a call while
+	// the server is down, or its link is broken. BackAfter is the time from the server's
+	// return until the lock works. Seen are further observations.
 	DownRefused   float64  `json:",omitzero"`
 	BrokenRefused float64  `json:",omitzero"`
 	BackAfter     float64  `json:",omitzero"`
@@ -59,10 +59,10 @@ type Result struct {
 // outVariable names the file to which results are appended, one JSON object per line.
 const outVariable = "DRAWSVC_LOCKS_OUT"
 
-// measuring reports whether results are wanted, so that nothing else should run.
+// measuring reports whether results are to be written, so that nothing else should run.
 func measuring() bool { return os.Getenv(outVariable) != "" }
 
-// Measuring reports whether results are wanted: tests then run one by one.
+// Measuring reports whether results are to be written. Tests then run one by one.
 func Measuring() bool { return measuring() }
 
 // newResult returns a result that is written if the test passes.

@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// waiters is how many instances wait when their order and wake-ups are observed.
+// waiters is the number of waiting instances when their order and their wake-ups are
+// measured.
 const waiters = 4
 
-// queued makes instances wait for a held lock, one after another, and returns them in the
-// order in which they got it. settled, if not nil, runs before the release, and again
-// while the first of them holds the lock.
+// queued makes instances wait for a held lock, one after another. It returns their
+// indexes in the order in which they got the lock. settled, if not nil, runs before the
+// release, and again while the first of them holds the lock.
 func queued(b *bench, locks []*opened, settled func(served int) error) ([]int, error) {
 	served := make(chan int)
 	done := make(chan error, len(locks))
@@ -66,15 +67,15 @@ func queued(b *bench, locks []*opened, settled func(served int) error) ([]int, e
 	return order, err
 }
 
-// orderOfService measures whether those that arrived first get the lock first. It is not
-// a promise.
+// orderOfService measures whether the waiters get the lock in the order of their arrival.
+// That is not a promise.
 func orderOfService(b *bench) error {
 	locks, err := b.openAll(waiters, patience)
 	if err != nil {
 		return err
 	}
 	for _, l := range locks {
-		if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // so that it is connected
+		if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // so that it has connected before
 			return err
 		}
 	}

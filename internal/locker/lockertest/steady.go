@@ -9,30 +9,30 @@ import (
 )
 
 // errNotRenewed means that a lease expired although its holder and most servers were
-// alive. This also happens with a correct lock if a server has no processor time, which
+// alive. With a correct lock this also happens if a server gets no processor time, which
 // cannot be detected here.
 var errNotRenewed = errors.New("a lease was not renewed")
 
-// errLate means that something happened later than allowed. This also happens if a
-// process or a server has no processor time, which cannot be detected here.
+// errLate means that something happened later than allowed. With a correct lock this also
+// happens if a process or a server gets no processor time, which cannot be detected here.
 var errLate = errors.New("too late")
 
 const (
-	// steadyMax is how often a check is run in all if the machine stalls.
+	// steadyMax is the maximum number of runs of a check if the machine stalls.
 	steadyMax = 6
-	// lostMax is the maximum number of runs of a check if this process did not stall,
-	// but another process or the server may have.
+	// lostMax is the maximum number of runs of a check if this process did not stall.
+	// Another process or the server may have stalled.
 	lostMax = 3
-	// stallMin is the minimum pause of this process that can fail a correct lock: the
-	// checks measure 50 ms, and renew leases of 500 ms.
+	// stallMin is the minimum pause of this process that can make a correct lock fail. The
+	// checks measure times of 50 ms, and renew leases of 500 ms.
 	stallMin = 25 * time.Millisecond
 )
 
 // steady runs a check, and repeats it if it failed while the machine stalled: a lease
-// that expired because nobody had processor time says nothing about the lock. Any other
-// failure counts at once, and so does the failure of the last run. A lost lease and
-// lateness count only in the last run, because another process or the server may have had
-// no processor time. That cannot be detected here.
+// that expired because nobody got processor time says nothing about the lock. Any other
+// failure counts at once, and so does the failure of the last run. A lost lease or a late
+// event counts only from the run lostMax on, because another process or the server may
+// have stalled undetected.
 func steady(tb testing.TB, check func(attempt int) error) error {
 	tb.Helper()
 	for n := 1; ; n++ {
@@ -47,8 +47,8 @@ func steady(tb testing.TB, check func(attempt int) error) error {
 	}
 }
 
-// watchStalls measures the pauses of this process until the returned function is called.
-// That function returns the longest one.
+// watchStalls measures the pauses of this process until the caller calls the returned
+// function. That function returns the longest pause.
 func watchStalls() func() time.Duration {
 	const tick = 2 * time.Millisecond
 	end, longest := make(chan struct{}), make(chan time.Duration)

@@ -23,13 +23,13 @@ type Subject struct {
 	Lock, Database string
 	// Kind is the server of the lock, such as "postgres".
 	Kind string
-	// Flaw, if not empty, is one of Flaws: the lock is broken on purpose.
+	// Flaw, if not "", is one of Flaws: the lock is deliberately broken.
 	Flaw string
-	// TTL is the lease to request. Term is the maximum time for which a paused holder may
-	// keep the lock: some servers round up.
+	// TTL is the length of the lease to request. Term is the maximum time for which a paused
+	// holder may keep the lock; it is longer if the server rounds up.
 	TTL, Term time.Duration
-	// Grip is the maximum time for which a dead holder may keep the lock. It is zero if
-	// the server notices that the connection is closed.
+	// Grip is the maximum time for which a dead holder may keep the lock. It is 0 if the
+	// server notices that the connection is closed.
 	Grip time.Duration
 }
 
@@ -44,16 +44,15 @@ func (s Subject) Scheme() string {
 
 const (
 	ttl = 500 * time.Millisecond
-	// wholeSecond is the unit to which some servers round a lease. It is also the
-	// shortest session that survives if the server is in a virtual machine on a busy
-	// computer.
+	// wholeSecond is the unit to which some servers round a lease. A shorter session may end
+	// if the server runs in a virtual machine on a busy computer.
 	wholeSecond = time.Second
-	// slack is added to every bound, for a busy machine.
+	// slack is added to every bound, because the machine may be busy.
 	slack = time.Second
 )
 
-// Registered returns every lock of the registry on every kind of server that it can use.
-// The subjects have no server yet.
+// Registered returns every lock of the registry on every kind of server that the lock can
+// use. The subjects do not have servers yet.
 func Registered(tb testing.TB) []Subject {
 	tb.Helper()
 	var all []Subject
@@ -73,9 +72,9 @@ func Registered(tb testing.TB) []Subject {
 	return all
 }
 
-// subject returns a lock on a kind of server, with times that suit both. ZooKeeper, etcd
-// and the sessions of MySQL count in seconds. A lock that belongs to a connection has no
-// Grip of its own.
+// subject returns a lock on a kind of server, with suitable times. ZooKeeper, etcd and
+// the sessions of MySQL count in seconds. A lock that belongs to a connection has the
+// Grip 0.
 func subject(scheme, kind string) Subject {
 	s := Subject{Lock: scheme + ":", Kind: kind, TTL: ttl, Term: ttl, Grip: ttl}
 	switch scheme {
@@ -93,9 +92,9 @@ func subject(scheme, kind string) Subject {
 // leaseMax is the longest lease that slower gives.
 const leaseMax = 4 * time.Second
 
-// slower returns the subject with leases of twice the time. Without processor time, a
-// short lease ends although the lock is correct. A broken lock fails whatever the length
-// of its leases is.
+// slower returns the subject with leases twice as long. Without processor time, a short
+// lease ends although the lock is correct. A broken lock fails whatever the length of its
+// leases.
 func (s Subject) slower() Subject {
 	if s.TTL < leaseMax {
 		s.TTL, s.Term, s.Grip = 2*s.TTL, 2*s.Term, 2*s.Grip
@@ -117,7 +116,7 @@ func (s Subject) On(tb testing.TB, url string) Subject {
 }
 
 // Shared returns the URL of a place on a server of the subject's kind. Other tests use
-// the server too, but other places on it.
+// the same server, but other places on it.
 func (s Subject) Shared(tb testing.TB) string {
 	tb.Helper()
 	switch s.Kind {
@@ -135,8 +134,8 @@ func (s Subject) Shared(tb testing.TB) string {
 	return url
 }
 
-// Private starts servers for this subject only, which a test may kill, and returns one
-// URL for all of them. A file has no server.
+// Private starts servers for this subject only, which a test may kill. It returns one URL
+// for all of them. A file has no server.
 func (s Subject) Private(tb testing.TB) (url string, servers []*servertest.Server) {
 	tb.Helper()
 	count, kind, several := strings.Cut(s.Kind, " × ")
@@ -154,13 +153,13 @@ func (s Subject) Private(tb testing.TB) (url string, servers []*servertest.Serve
 	return kind + "://" + strings.Join(hosts, ",") + "/0", servers
 }
 
-// opened is a lock with the resources to close after use.
+// opened is a lock, and the resources to close after its use.
 type opened struct {
 	locker.Lock
 	database database
 }
 
-// open opens one more instance of the subject's lock, with a wait limit.
+// open opens a new instance of the subject's lock, with a wait limit.
 func (s Subject) open(ctx context.Context, wait time.Duration) (*opened, error) {
 	db, err := openDatabase(ctx, s.Database)
 	if err != nil {
@@ -178,7 +177,7 @@ func openLock(ctx context.Context, s Subject, db locker.Database, wait time.Dura
 	return locker.Open(ctx, s.Lock, o)
 }
 
-// Close closes the lock and the database below it.
+// Close closes the lock and its database.
 func (o *opened) Close() error {
 	err := o.Lock.Close()
 	if o.database != nil {
@@ -195,8 +194,8 @@ func verbose() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// Open opens the subject's lock with a wait limit, and the database that the lock
-// needs. Closing the lock closes both.
+// Open opens the subject's lock with a wait limit, and the database that the lock needs.
+// Closing the lock closes both.
 func Open(ctx context.Context, s Subject, wait time.Duration) (locker.Lock, error) {
 	return s.open(ctx, wait)
 }

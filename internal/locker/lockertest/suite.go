@@ -45,8 +45,8 @@ func Run(t *testing.T, s Subject) {
 	}
 }
 
-// Catches runs only the named check on the subject, and returns its error. nil means that
-// the subject passed.
+// Catches runs only the named check on the subject, and returns the check's error. nil
+// means that the subject has passed.
 func Catches(t *testing.T, s Subject, name string) error {
 	b, err := newBench(t, s)
 	require.NoError(t, err)
@@ -59,15 +59,15 @@ func Catches(t *testing.T, s Subject, name string) error {
 	return nil
 }
 
-// processes is how many processes contend.
+// processes is the number of processes that contend.
 const processes = 3
 
-// bench has what the checks of a subject use.
+// bench contains what the checks of a subject use.
 type bench struct {
 	Subject
 	tb        testing.TB
-	ctx       context.Context // of the current check
-	key       string          // of the current check
+	ctx       context.Context // of the check that is running
+	key       string          // of the check that is running
 	processes [processes]*process
 	vault     *vault
 	result    *Result
@@ -95,7 +95,7 @@ func newBench(tb testing.TB, s Subject) (*bench, error) {
 	return b, nil
 }
 
-// checkMax is the maximum time of a check before it counts as hanging.
+// checkMax is the time after which a check counts as hanging.
 const checkMax = 60 * time.Second
 
 func (b *bench) check(ctx context.Context, c Check) error {
@@ -112,9 +112,8 @@ func (b *bench) check(ctx context.Context, c Check) error {
 	}
 }
 
-// steadily runs a check on the subject, with another key in each repetition. After a
-// failure, processes that hold a lock or are paused are replaced. Repetitions use longer
-// leases.
+// steadily runs a check on the subject. Each repetition uses another key and longer
+// leases. After a failure, processes that hold a lock or are paused are replaced.
 func (b *bench) steadily(t *testing.T, c Check) error {
 	return steady(t, func(attempt int) error {
 		if attempt > 1 {
@@ -137,7 +136,7 @@ func (b *bench) restart(i int) (err error) {
 	return err
 }
 
-// open opens a lock in this process, until the end of the test.
+// open opens a lock in this process. It is closed when the test ends.
 func (b *bench) open(wait time.Duration) (*opened, error) { return b.openAs(b.Subject, wait) }
 
 func (b *bench) openAs(s Subject, wait time.Duration) (*opened, error) {
@@ -153,7 +152,7 @@ func (b *bench) openAs(s Subject, wait time.Duration) (*opened, error) {
 	return l, err
 }
 
-// openAll opens n locks with one wait limit.
+// openAll opens n locks with the same wait limit.
 func (b *bench) openAll(n int, wait time.Duration) ([]*opened, error) {
 	locks := make([]*opened, n)
 	var errs []error
@@ -165,7 +164,7 @@ func (b *bench) openAll(n int, wait time.Duration) ([]*opened, error) {
 	return locks, errors.Join(errs...)
 }
 
-// mustBeContended requires the error of a wait that timed out.
+// mustBeContended returns an error unless err is the error of a wait that timed out.
 func mustBeContended(err error) error {
 	if codeOf(err) != "contended" {
 		return fmt.Errorf("wanted contended, got %w", orNil(err))

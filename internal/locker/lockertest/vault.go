@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// vault is the resource that locks protect: a pool in a separate store, written with
+// vault is the resource that locks protect: a pool in a separate store. Writes to it have
 // tokens.
 type vault struct {
 	mu     sync.Mutex
@@ -32,7 +32,8 @@ func newVault(tb testing.TB) (*vault, error) {
 }
 
 // write draws a unit with a token of a key, as external mode does. stock.ErrStaleToken
-// means that a holder with a later token has written. Each key has its own tokens.
+// means that a holder with a later token has already written. Each key has its own
+// tokens.
 func (v *vault) write(ctx context.Context, key string, token int64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -47,7 +48,7 @@ func (v *vault) write(ctx context.Context, key string, token int64) error {
 	return tx.Write(ctx, stocktest.On(urn, stocktest.Plan(vaultPool, urn.Version, "a", issued, fmt.Sprint("draw-", v.writes))))
 }
 
-// audit fails unless the pool has issued the given number of units.
+// audit returns an error unless the pool has issued the given number of units.
 func (v *vault) audit(ctx context.Context, issued int64) error {
 	a, err := v.store.Audit(ctx, vaultPool)
 	if err != nil {

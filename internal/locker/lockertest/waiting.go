@@ -21,7 +21,7 @@ func behind(b *bench, do func() error) error {
 	return errors.Join(err, h.release())
 }
 
-// best returns the shortest of three measurements, which a busy machine affects least.
+// best returns the shortest of three measurements: a busy machine affects it least.
 func best(measure func() (time.Duration, error)) (time.Duration, error) {
 	shortest := time.Duration(1 << 62)
 	for range 3 {
@@ -34,11 +34,11 @@ func best(measure func() (time.Duration, error)) (time.Duration, error) {
 	return shortest, nil
 }
 
-// soonMax is how much longer an attempt at a taken lock may take than one at a free
-// lock, on an equally busy machine.
+// soonMax is the maximum time by which an attempt at a taken lock may exceed an attempt
+// at a free lock. Both are made on an equally busy machine.
 const soonMax = 50 * time.Millisecond
 
-// free returns the longest of the times of a few attempts at a free lock.
+// free returns the longest duration of a few attempts at a free lock.
 func free(b *bench, l *opened) (longest time.Duration, err error) {
 	for range 5 {
 		began := time.Now()
@@ -60,7 +60,7 @@ func mustBeSoon(b *bench, l *opened, what string, took time.Duration) error {
 	return err
 }
 
-// tryOnce: without a wait a taken lock is refused at once, and a free one is granted.
+// tryOnce: with a wait of 0, a taken lock is refused at once, and a free one is granted.
 func tryOnce(b *bench) error {
 	l, err := b.open(0)
 	if err != nil {
@@ -83,14 +83,14 @@ func tryOnce(b *bench) error {
 	})
 }
 
-// waitLimit: a wait ends when its limit is reached, and not soonMax later.
+// waitLimit: a wait ends at its limit, at most soonMax later.
 func waitLimit(b *bench) error {
 	const limit = 200 * time.Millisecond
 	l, err := b.open(limit)
 	if err != nil {
 		return err
 	}
-	if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // so that it is connected
+	if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // so that it has connected before
 		return err
 	}
 	return behind(b, func() error {
@@ -111,9 +111,9 @@ func waitLimit(b *bench) error {
 	})
 }
 
-// cancelledWait: a caller that gives up gets its context's error soon, and nothing of its
-// wait remains: no place in a queue, and no lock without a holder. Some callers give up
-// at the moment at which the lock becomes free.
+// cancelledWait: after a caller gives up, it soon gets the error of its context. Nothing
+// of its wait remains: no place in a queue, and no lock without a holder. Some callers
+// give up at the moment when the lock becomes free.
 func cancelledWait(b *bench) error {
 	waiter, err := b.open(patience)
 	if err != nil {
@@ -135,7 +135,7 @@ func cancelledWait(b *bench) error {
 		} else {
 			time.Sleep(time.Until(began.Add(35 * time.Millisecond)))
 			err = h.release()
-			<-done // whether it got the lock or not
+			<-done // whether or not it got the lock
 		}
 		cancel()
 		if err == nil {
@@ -159,8 +159,8 @@ func givesUp(done <-chan error, began time.Time, waits time.Duration) error {
 	return nil
 }
 
-// isFree requires that an attempt of another process gets the lock, now and a moment
-// later, in case something arrives late.
+// isFree requires that another process gets the lock, now and a moment later. The second
+// attempt detects requests that arrive late.
 func isFree(b *bench) error {
 	for _, later := range []time.Duration{0, 20 * time.Millisecond} {
 		time.Sleep(later)

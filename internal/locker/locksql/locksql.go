@@ -1,5 +1,5 @@
 // Package locksql describes how a database implements the locks "table:", "row:" and
-// "session:". Each database has its own statements in its dialect; package locker runs
+// "session:". The statements are in the dialect of each database. Package locker runs
 // them, and does not depend on a particular database.
 package locksql
 
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Statements are the statements of a database's locks, nil for each lock that it does
-// not have.
+// Statements are the statements of a database's locks. A member is nil if the database
+// does not have that lock.
 type Statements struct {
 	// Database is the kind of the database.
 	Database string
@@ -21,23 +21,23 @@ type Statements struct {
 	Session  *Session
 }
 
-// Table holds the statements of "table:". Times are microseconds since 1970 by the
+// Table contains the statements of "table:". Times are in microseconds since 1970 by the
 // database's clock.
 type Table struct {
-	// Limit bounds one query; 0 means a second. For a file it is longer. No server can be
-	// silent there, and a query mostly waits for the only writing connection.
+	// Limit bounds one query; 0 means a second. An SQLite file has a longer limit: no server
+	// can be silent there, and a query mostly waits for the only connection that writes.
 	Limit   time.Duration
-	Take    string // owner, ttl, key: raises and returns the token of a free row
+	Take    string // owner, ttl, key: takes a free row, raises its token and returns the token
 	Rest    string // key: the rest of the term, negative if the row is free
-	Seed    string // key: creates the row as a free one, unless it is there
+	Seed    string // key: creates a free row, unless the row exists
 	Renew   string // ttl, key, owner
 	Release string // key, owner
-	// ByInsertID is set if Take returns through LAST_INSERT_ID and not in a row.
+	// ByInsertID means that Take returns the token through LAST_INSERT_ID instead of a row.
 	ByInsertID bool
 }
 
-// NewTable returns the statements for a database with RETURNING and ON CONFLICT; now is
-// an expression for its clock in microseconds.
+// NewTable returns the statements for a database with RETURNING and ON CONFLICT. now is
+// an expression for the database's time in microseconds.
 func NewTable(now string) Table {
 	return Table{
 		Take: `UPDATE locks SET owner = ?, token = token + 1, expires_at = ` + now + ` + ?
@@ -57,15 +57,15 @@ func (t Table) Numbered() *Table {
 	return &t
 }
 
-// Row holds the statements of "row:"; each takes the key.
+// Row contains the statements of "row:". Each of them takes the key as its argument.
 type Row struct {
 	Pinned    Pinned
-	Wait, Try string // take the row, waiting or not
-	Seed      string // creates the row unless it is there
+	Wait, Try string // lock the row: Wait waits for it, Try does not
+	Seed      string // creates the row, unless it exists
 }
 
-// NewRow returns the statements for a database with NOWAIT. isThere is what an INSERT
-// does if the row exists.
+// NewRow returns the statements for a database with NOWAIT. isThere is the clause after
+// ON for an INSERT of an existing row.
 func NewRow(p Pinned, isThere string) Row {
 	const wait = `SELECT 1 FROM lock_rows WHERE key_id = ? FOR UPDATE`
 	return Row{Pinned: p, Wait: wait, Try: wait + ` NOWAIT`, Seed: `INSERT INTO lock_rows (key_id, token) VALUES (?, 0) ON ` + isThere}
@@ -77,39 +77,39 @@ func (r Row) Numbered() *Row {
 	return &r
 }
 
-// Session holds the statements of "session:"; each takes the lock's name. Queries
-// return 1 for yes and 0 or NULL for no.
+// Session contains the statements of "session:". Each of them takes the lock's name as
+// its argument. Queries return 1 for yes and 0 or NULL for no.
 type Session struct {
 	Pinned Pinned
 	Name   func(key string) any
 	// Ask returns a query that requests the lock and waits for the remaining time.
-	// isAnswered reports whether the query returns yes or no. Otherwise the lock is
-	// granted as soon as the query returns.
+	// isAnswered reports whether the query returns yes or no. If it does not, the lock is
+	// granted when the query returns without an error.
 	Ask func(left time.Duration) (question string, isAnswered bool)
-	// Mine asks whether this session holds the lock; Free frees it.
+	// Mine returns whether this session holds the lock. Free frees the lock.
 	Mine, Free string
 }
 
-// Pinned holds the statements for a connection that stays with one holder.
+// Pinned contains the statements for a connection that stays with one holder.
 type Pinned struct {
-	// Prepare makes the server end a connection that is silent for ttl. As far as the
-	// server can, it also ends a query that waits for a lock longer than wait. It returns
-	// the server's number for the connection.
+	// Prepare makes the server end a connection that is silent for ttl. It also limits the
+	// wait of a query for a lock to wait, if the server has such a limit. It returns the
+	// server's number for the connection.
 	Prepare func(ctx context.Context, conn *sql.Conn, ttl, wait time.Duration) (id int64, err error)
-	// Undo frees all locks that the connection may hold. Restore restores the
-	// connection's own settings; it is empty if Undo does that.
+	// Undo frees all locks that the connection may hold. Restore restores the original
+	// settings of the connection; it is "" if Undo does that.
 	Undo, Restore string
-	// Interrupt ends the query that waits on connection %d; its response then has the
-	// code Interrupted.
+	// Interrupt ends the waiting query of connection %d. The response to that query then has
+	// the code Interrupted.
 	Interrupt, Interrupted string
 	// End ends connection %d, which frees its locks.
 	End string
-	// Count raises and returns the token of a key; ByInsertID is as in Table.
+	// Count raises and returns the token of a key. ByInsertID is as in Table.
 	Count      string
 	ByInsertID bool
 }
 
-// Numbered replaces the placeholders ? of a statement by $1, $2, …
+// Numbered replaces the placeholders ? of a statement with $1, $2, …
 func Numbered(query string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(query, "?") {
