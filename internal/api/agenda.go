@@ -18,23 +18,22 @@ type Item struct {
 	Item  int64      `json:"item"`
 	At    string     `json:"at"`
 	State draw.State `json:"state,omitzero"`
-	// Moment is the prize of a moment.
+	// Moment is the prize of a moment, left out for other items.
 	Moment string `json:"moment,omitzero"`
 	Prize  string `json:"prize,omitzero"`
 	Delta  int64  `json:"delta,omitzero"`
 	// Reason is the reason of a stock item.
 	Reason string `json:"reason,omitzero"`
-	// Rules are null for an item that removes the rules.
+	// Rules is null for an item that removes the rules.
 	Rules jsontext.Value `json:"rules,omitzero"`
 	Actor string         `json:"actor"`
-	// Done is the version of the entry that the item became, null while it is
-	// open.
+	// Done is the version of the entry that carried the item out. It is null until then.
 	Done *int64 `json:"done"`
-	// Failed is the code of the reason why a done item could not be carried out.
+	// Failed is the code of the reason why the item could not be carried out.
 	Failed draw.Code `json:"failed,omitzero"`
 }
 
-// ShowItem shows an item.
+// ShowItem converts an item to its response type.
 func ShowItem(i *draw.Item) Item {
 	shown := Item{Item: i.Number, At: ShowTime(i.At), Actor: i.Actor, Failed: i.Failed}
 	switch i.Kind {
@@ -53,7 +52,7 @@ func ShowItem(i *draw.Item) Item {
 	return shown
 }
 
-// showDocument returns a rules document as a member, null for no rules.
+// showDocument returns a document of rules as a member, null for no rules.
 func showDocument(r *draw.Rules) jsontext.Value {
 	if r == nil {
 		return rawNull()
@@ -61,7 +60,7 @@ func showDocument(r *draw.Rules) jsontext.Value {
 	return jsontext.Value(r.Document())
 }
 
-// Read converts the shown item back to the domain.
+// Read converts the item to the domain.
 func (b *Item) Read() (i draw.Item, err error) {
 	i = draw.Item{Number: b.Item, Actor: b.Actor, Failed: b.Failed}
 	if i.At, err = readTime(b.At); err != nil {
@@ -92,33 +91,33 @@ type PlannedItem struct {
 	Replayed bool `json:"replayed"`
 }
 
-// ShowPlannedItem shows an item that was planned.
+// ShowPlannedItem converts a planned item to its response type.
 func ShowPlannedItem(i *draw.Item) PlannedItem { return PlannedItem{ShowItem(i), i.Replayed} }
 
-// Hidden is the visible form of items of one prize that were planned together and are
-// hidden until they are done.
+// Hidden is what others see of items that are hidden until they are done. The items are
+// for one prize, and were planned together.
 type Hidden struct {
 	Prize string `json:"prize"`
-	// Count is the number of units that the items release.
+	// Count is the number of units in the items.
 	Count int64 `json:"count"`
-	// From and To are the span over which the items were spread, null for an import.
+	// From and To are the bounds of the spread, null for an import.
 	From   *string `json:"from"`
 	To     *string `json:"to"`
 	SHA256 string  `json:"sha256"`
-	// Version is the version of the change that planned the items. Moment means that they
-	// are moments.
+	// Version is the version of the change that planned the items. Moment means that the
+	// items are moments.
 	Version int64 `json:"version"`
 	Moment  bool  `json:"moment"`
 }
 
-// AgendaLine is an item of an agenda, or the visible form of hidden items. Only one of
-// the two is set.
+// AgendaLine is either an item of an agenda, or the visible form of hidden items. The
+// other member is nil.
 type AgendaLine struct {
 	*Item
 	Hidden *Hidden `json:"hidden,omitzero"`
 }
 
-// ShowLine shows an item, or the visible form of hidden items.
+// ShowLine converts an item, or the visible form of hidden items, to its response type.
 func ShowLine(i *draw.Item) AgendaLine {
 	if h := i.Hidden; h != nil {
 		return AgendaLine{Hidden: &Hidden{h.PrizeID, h.Count, ShowTimeOrNull(h.From), ShowTimeOrNull(h.To), h.SHA256, h.Version, h.IsMoments}}
@@ -126,7 +125,7 @@ func ShowLine(i *draw.Item) AgendaLine {
 	return AgendaLine{Item: new(ShowItem(i))}
 }
 
-// Read converts the visible form back to the domain.
+// Read converts the visible form to the domain.
 func (h *Hidden) Read() (draw.Hidden, error) {
 	read := draw.Hidden{PrizeID: h.Prize, Count: h.Count, SHA256: h.SHA256, Version: h.Version, IsMoments: h.Moment}
 	if h.From == nil || h.To == nil {
@@ -143,12 +142,12 @@ func (h *Hidden) Read() (draw.Hidden, error) {
 // Agenda is a page of items.
 type Agenda struct {
 	Items []AgendaLine `json:"items"`
-	// Hidden is how many open stock items of the page the caller may not see.
+	// Hidden is the number of the page's open stock items that the caller may not see.
 	Hidden int `json:"hidden,omitzero"`
 	End
 }
 
-// AgendaSums are the units that an agenda releases, without those of hidden items.
+// AgendaSums are the sums of the units that an agenda releases, except for hidden items.
 type AgendaSums struct {
 	// First and Last are the times of the first and of the last item, null for none.
 	First *string     `json:"first"`
@@ -158,7 +157,7 @@ type AgendaSums struct {
 	Hidden int64 `json:"hidden,omitzero"`
 }
 
-// AgendaSum is the sum over the items of a prize between two of the given times.
+// AgendaSum is the sum over a prize's items between two of the given times.
 type AgendaSum struct {
 	Span    int    `json:"span"`
 	Prize   string `json:"prize"`
@@ -168,15 +167,16 @@ type AgendaSum struct {
 	Failed  int64  `json:"failed"`
 }
 
-// ShowAgendaSums shows sums, and how many moves are not among them.
+// ShowAgendaSums converts sums to their response type, with the number of moves that they
+// exclude.
 func ShowAgendaSums(s *draw.AgendaSums) AgendaSums {
 	return AgendaSums{ShowTimeOrNull(s.First), ShowTimeOrNull(s.Last), ShowEach(s.Sums, func(s *draw.AgendaSum) AgendaSum {
 		return AgendaSum{s.Span, s.PrizeID, s.Items, s.Planned, s.Done, s.Failed}
 	}), s.Omitted}
 }
 
-// NewItem is the body of POST …/agenda: at, and one of state, rules, moment, or prize
-// with delta and reason.
+// NewItem is the body of POST …/agenda. It has at, and one of state, rules, moment, or
+// prize with delta and reason.
 type NewItem struct {
 	At     *string        `json:"at,omitzero"`
 	State  *draw.State    `json:"state,omitzero"`
@@ -237,7 +237,7 @@ type Planned struct {
 	Encoding draw.Encoding `json:"encoding,omitzero"`
 }
 
-// ShowPlanned shows planned items.
+// ShowPlanned converts the result of planning to its response type.
 func ShowPlanned(p *draw.Planned) Planned {
 	return Planned{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt, p.Replayed, p.Encoding}
 }
@@ -250,7 +250,8 @@ type AgendaFile struct {
 	Items []FileItem `json:"items"`
 }
 
-// FileItem is an item of a file: the units that it adds or, below zero, withdraws.
+// FileItem is an item of a file. Delta is the number of units that it adds; below zero,
+// it withdraws them.
 type FileItem struct {
 	At     string `json:"at"`
 	Prize  string `json:"prize"`
@@ -258,15 +259,14 @@ type FileItem struct {
 	Moment bool   `json:"moment"`
 }
 
-// ShowAgendaFile shows the items of a file.
+// ShowAgendaFile converts the items of a file to their response type.
 func ShowAgendaFile(items []draw.Item, encoding draw.Encoding) AgendaFile {
 	return AgendaFile{true, encoding, ShowEach(items, func(i *draw.Item) FileItem {
 		return FileItem{ShowTime(i.At), i.Stock.PrizeID, i.Stock.Delta, i.Kind == draw.ItemMoment}
 	})}
 }
 
-// NewSpread is the body of POST …/agenda/spread: every is omitted if the instants are
-// random.
+// NewSpread is the body of POST …/agenda/spread. Without every, the times are random.
 type NewSpread struct {
 	Prize  string  `json:"prize"`
 	Units  int64   `json:"units"`
@@ -274,7 +274,7 @@ type NewSpread struct {
 	To     string  `json:"to"`
 	Every  *string `json:"every,omitzero"`
 	Random bool    `json:"random,omitzero"`
-	// Moment makes each unit a moment; a moment has no reason.
+	// Moment makes each unit a moment. Moments have no reason.
 	Moment bool    `json:"moment,omitzero"`
 	Reason *string `json:"reason,omitzero"`
 }
@@ -308,8 +308,8 @@ func (b *NewSpread) Read() (s draw.Spread, err error) {
 	return s, err
 }
 
-// PlanItem plans an item, once for each key. Without a key, a retry is not reported as
-// a replay. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolClosed,
+// PlanItem plans an item. Calls with the same key plan it once. Without a key, a retry is
+// not reported as a replay. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolClosed,
 // CodeKeyReused.
 func (c *Client) PlanItem(ctx context.Context, poolID, key string, item *NewItem) (PlannedItem, error) {
 	planned, err := plan[PlannedItem](ctx, c, poolID, key, item)
@@ -317,8 +317,8 @@ func (c *Client) PlanItem(ctx context.Context, poolID, key string, item *NewItem
 	return planned, err
 }
 
-// PlanMoment plans a moment, as an import of one item, once for each key. Errors: those of
-// PlanItem.
+// PlanMoment plans a moment as an import of one item. Calls with the same key plan it
+// once. Errors: those of PlanItem.
 func (c *Client) PlanMoment(ctx context.Context, poolID, key string, item *NewItem) (Planned, error) {
 	planned, err := plan[Planned](ctx, c, poolID, key, item)
 	planned.Replayed = planned.Replayed && key != ""
@@ -331,8 +331,8 @@ func plan[Out any](ctx context.Context, c *Client, poolID, key string, item *New
 	return send[Out](ctx, c, call, item)
 }
 
-// RemovePlanned removes the open items that the change of a version planned together.
-// Errors: CodePoolNotFound, CodeNotFound, CodeAgendaDone.
+// RemovePlanned removes the open items that were planned together by the change at a
+// version. Errors: CodePoolNotFound, CodeNotFound, CodeAgendaDone.
 func (c *Client) RemovePlanned(ctx context.Context, poolID string, version int64) error {
 	_, err := c.caller.Do(ctx, newCall(http.MethodDelete, poolPath(poolID, "agenda", "imports", strconv.FormatInt(version, 10))))
 	return err
@@ -345,8 +345,8 @@ func (c *Client) RemoveItem(ctx context.Context, poolID string, item int64) erro
 	return err
 }
 
-// Agenda returns the whole agenda of a pool, in order of its numbers; open excludes items
-// that are done. Error: CodePoolNotFound.
+// Agenda returns the whole agenda of a pool, in the order of the items' numbers. If open
+// is set, it leaves out items that are done. Error: CodePoolNotFound.
 func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all Agenda, err error) {
 	for after := int64(0); ; {
 		query := pageOf(after)
@@ -365,7 +365,7 @@ func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all Agen
 	}
 }
 
-// ReadItems returns the visible items, and the visible form of hidden items.
+// ReadItems returns the visible items, and the visible forms of the hidden items.
 func ReadItems(lines []AgendaLine) (items []draw.Item, hidden []draw.Hidden, err error) {
 	for _, line := range lines {
 		if line.Hidden != nil {
@@ -377,7 +377,7 @@ func ReadItems(lines []AgendaLine) (items []draw.Item, hidden []draw.Hidden, err
 			continue
 		}
 		if line.Item == nil {
-			continue // of a later release
+			continue // an item of a later release
 		}
 		i, err := line.Item.Read()
 		if err != nil {
@@ -388,9 +388,9 @@ func ReadItems(lines []AgendaLine) (items []draw.Item, hidden []draw.Hidden, err
 	return items, hidden, nil
 }
 
-// ImportAgenda plans the moves of a file, once for each key. Without a key, a retry is
-// not reported as a replay. Errors: CodeInvalidRequest, CodePoolNotFound,
-// CodeKeyReused, CodeBodyTooLarge, CodeOverloaded.
+// ImportAgenda plans the moves of a file. Calls with the same key plan them once. Without
+// a key, a retry is not reported as a replay. Errors: CodeInvalidRequest,
+// CodePoolNotFound, CodeKeyReused, CodeBodyTooLarge, CodeOverloaded.
 func (c *Client) ImportAgenda(ctx context.Context, poolID, key string, file io.Reader) (Planned, error) {
 	call := newImport(poolPath(poolID, "agenda", "import"), key, file)
 	call.IsNamed = true
@@ -399,7 +399,8 @@ func (c *Client) ImportAgenda(ctx context.Context, poolID, key string, file io.R
 	return p, err
 }
 
-// SpreadAgenda plans the units of a prize over a span of time, as ImportAgenda does.
+// SpreadAgenda plans the units of a prize over a span of time. Key and errors are as in
+// ImportAgenda.
 func (c *Client) SpreadAgenda(ctx context.Context, poolID, key string, s *NewSpread) (Planned, error) {
 	call := newCall(http.MethodPost, poolPath(poolID, "agenda", "spread"))
 	call.Key, call.IsNamed, call.AttemptMax = key, true, importAttemptMax

@@ -18,7 +18,7 @@ type Audit struct {
 	Violations []Violation  `json:"violations"`
 }
 
-// PrizeAudit has the counts of a prize in an audit.
+// PrizeAudit contains the counts of a prize in an audit.
 type PrizeAudit struct {
 	Prize      string `json:"prize"`
 	Stocked    *int64 `json:"stocked"` // null: endless
@@ -28,13 +28,13 @@ type PrizeAudit struct {
 	OverIssued int64  `json:"over_issued"`
 }
 
-// Violation is a violation of a rule.
+// Violation is a broken rule.
 type Violation struct {
 	Rule   string `json:"rule"`
 	Detail string `json:"detail"`
 }
 
-// ShowAudit shows an audit.
+// ShowAudit converts an audit to its response type.
 func ShowAudit(a *draw.Audit) Audit {
 	return Audit{
 		a.OK(), a.PoolID, a.Version, ShowEach(a.Prizes, showPrizeAudit),
@@ -46,8 +46,8 @@ func showPrizeAudit(p *draw.PrizeAudit) PrizeAudit {
 	return PrizeAudit{p.PrizeID, unlessEndless(p.Stocked, p.IsEndless), p.Issued, p.Awards, unlessEndless(p.Remaining, p.IsEndless), p.OverIssued}
 }
 
-// Found returns the number of violations: those in the answer, and those that it only
-// mentions as a number.
+// Found returns the number of violations: those in the answer, and those that the answer
+// only counts.
 func (a *Audit) Found() (found int64) {
 	for i := range a.Violations {
 		more := int64(1)
@@ -57,8 +57,8 @@ func (a *Audit) Found() (found int64) {
 	return found
 }
 
-// wholeLogMax bounds a request that makes the service read a whole log: longer than
-// the service's own limit.
+// wholeLogMax bounds a request for which the service reads a whole log. It exceeds the
+// service's own limit.
 const wholeLogMax = 90 * time.Second
 
 // Audit compares the rows of a pool with each other. Error: CodePoolNotFound.

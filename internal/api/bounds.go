@@ -12,21 +12,21 @@ import (
 )
 
 // Limits for what a command reads from a service, which may be hostile. The client also
-// bounds the length of a response.
+// limits the length of a response.
 const (
-	// itemsMax is the maximum number of items in the lists of a response: 64 MiB allow 134
-	// bytes for each. Without this bound, an answer full of two-byte items would take a hundred times its size in memory.
+	// itemsMax is the maximum number of items in the lists of a response. In 64 MiB, each of
+	// so many items may have 134 bytes. Without this limit, an answer full of two-byte items
+	// would take a hundred times its size in memory.
 	itemsMax = 500_000
-	// membersMax is the maximum number of members of an object that are not counted as
-	// items.
+	// membersMax is the maximum number of members of an object that do not count as items.
 	membersMax = 1000
 	// listsMax bounds the list that a command collects from many responses, in bytes. An
-	// item is counted as the length of its text plus itemSize, so that a million open
-	// items of an agenda fit.
+	// item counts as the length of its text plus itemSize. So a million open items of an
+	// agenda fit.
 	listsMax, itemSize = 256 << 20, 128
 )
 
-// bound returns an error if a response cannot be decoded and kept.
+// bound returns an error if decoding and keeping a response would take too much memory.
 func (r *Remote) bound(body []byte, isList bool) error {
 	items := countItems(body)
 	if items > itemsMax {
@@ -41,8 +41,8 @@ func (r *Remote) bound(body []byte, isList bool) error {
 	return nil
 }
 
-// countItems counts the items of all lists in a JSON text, as far as it can be read. It
-// stops when there are more than itemsMax.
+// countItems counts the items of all lists in a JSON text, up to the first error in the
+// text. It stops when there are more than itemsMax.
 func countItems(text []byte) (n int) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	for n <= itemsMax {
@@ -50,22 +50,21 @@ func countItems(text []byte) (n int) {
 		if _, err := d.ReadToken(); err != nil {
 			return n
 		}
-		if kind == '[' || length > 2*membersMax { // names and values of an object are counted
+		if kind == '[' || length > 2*membersMax { // names and values of an object each count
 			n++
 		}
 	}
 	return n
 }
 
-// seeList makes a read, as see does, for one response of a list whose items the caller
-// keeps.
+// seeList makes a read like see, for one response of a list whose items the caller keeps.
 func seeList[Out any](ctx context.Context, c *Client, path string) (Out, error) {
 	call := newCall(http.MethodGet, path)
 	call.IsList = true
 	return fetch[Out](ctx, c, call)
 }
 
-// checkNext returns an error unless a page is after the one before it. Without this
+// checkNext returns an error unless a page comes after the previous one. Without this
 // check, a list might have no end.
 func checkNext[K cmp.Ordered](after, next K) error {
 	if next <= after {
@@ -74,8 +73,8 @@ func checkNext[K cmp.Ordered](after, next K) error {
 	return nil
 }
 
-// checkPage makes the check of checkNext for a page that may be the last, or could not be
-// read.
+// checkPage checks a page as checkNext does. It returns err if that is not nil, and nil
+// if the page is the last one.
 func checkPage[K cmp.Ordered](err error, after K, next *K) error {
 	if err != nil || next == nil {
 		return err

@@ -21,22 +21,23 @@ type Caller interface {
 // Call is a call of the interface.
 type Call struct {
 	client.Call
-	// From, if not nil, is read in place of Body.
+	// From, if not nil, is read instead of Body.
 	From io.Reader
-	// IsList means that the caller keeps the response together with those of earlier
-	// calls.
+	// IsList means that the caller keeps the items of this response and of other responses
+	// to one list.
 	IsList bool
-	// IsNamed means that a key identifies the call, so that it may be sent again.
+	// IsNamed means that the service identifies the call by a key, so that it may be sent
+	// again.
 	IsNamed bool
 }
 
 func newCall(method, path string) Call { return Call{Call: client.Call{Method: method, Path: path}} }
 
-// Remote calls a service over the network. Lost calls are sent again, as
-// [client.Client.Do] describes. The service may be hostile: its responses are bounded.
+// Remote calls a service over the network. It sends lost calls again, as
+// [client.Client.Do] describes. The service may be hostile, so its responses are bounded.
 type Remote struct {
 	Client *client.Client
-	listed int64 // the size of lists that are kept, as counted for listsMax
+	listed int64 // the size of the lists that callers keep, as counted for listsMax
 }
 
 // Close implements Caller.
@@ -45,9 +46,9 @@ func (r *Remote) Close() error {
 	return nil
 }
 
-// Do implements Caller. A named call without a key gets one, so that it can be repeated
-// after a lost response. A file is held in memory. Errors: those of the service by
-// their codes, CodeBodyTooLarge, CodeStoreUnavailable, CodeOutcomeUnknown.
+// Do implements Caller. It gives a named call without a key a new key, so that the call
+// can be repeated after a lost response. It holds a file in memory. Errors: those of the
+// service by their codes, CodeBodyTooLarge, CodeStoreUnavailable, CodeOutcomeUnknown.
 func (r *Remote) Do(ctx context.Context, c Call) (body []byte, err error) {
 	if c.From != nil {
 		if c.Body, err = readFile(c.From); err != nil {
@@ -63,7 +64,7 @@ func (r *Remote) Do(ctx context.Context, c Call) (body []byte, err error) {
 	return body, r.bound(body, c.IsList)
 }
 
-// readFile reads a file that is sent to a service. Error: CodeBodyTooLarge.
+// readFile reads a file before it is sent to a service. Error: CodeBodyTooLarge.
 func readFile(file io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(file, FileMax+1))
 	if err == nil && len(text) > FileMax {
@@ -72,9 +73,9 @@ func readFile(file io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// CheckScheme returns an error if the service uses HTTPS, but the URL does not. It
-// makes a read, to which such a service responds in clear text. For other calls such a
-// service may only close the connection, which looks like a lost response.
+// CheckScheme returns an error if the service uses HTTPS, but the URL does not. It finds
+// out by a read, to which such a service responds in clear text. For other calls, such a
+// service may just close the connection, which looks like a lost response.
 func (r *Remote) CheckScheme(ctx context.Context) error {
 	_, err := r.Client.Do(ctx, client.Call{Method: http.MethodGet, Path: "/livez"})
 	if errors.Is(err, client.ErrHTTPS) {
@@ -83,8 +84,8 @@ func (r *Remote) CheckScheme(ctx context.Context) error {
 	return nil
 }
 
-// foreign converts an error of package client to a *draw.Error with the code of the
-// service, nil for nil.
+// foreign converts an error of package client to a *draw.Error with the service's code.
+// It returns nil for nil.
 func foreign(err error) error {
 	if err == nil {
 		return nil

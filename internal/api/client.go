@@ -15,14 +15,14 @@ import (
 const (
 	// PageMax is the maximum number of entries of one page.
 	PageMax = 1000
-	// PageUsual is the number of entries of a page if the caller states none.
+	// PageUsual is the number of entries of a page if the caller does not state it.
 	PageUsual = 100
 	// DaysMax is the maximum number of days of a page of statements.
 	DaysMax = 1000
-	// FileMax is the maximum length of a file that a service imports, in bytes. The
-	// command imports longer files directly into the database.
+	// FileMax is the maximum length of a file that a service imports, in bytes. Longer files
+	// must be imported by a command that uses the database.
 	FileMax = 8 << 20
-	// CodeBodyTooLarge means that a body is longer than a service reads.
+	// CodeBodyTooLarge means that a body is longer than the service accepts.
 	CodeBodyTooLarge draw.Code = "body-too-large"
 )
 
@@ -32,9 +32,9 @@ const (
 	typePlain = "text/plain"
 )
 
-// Client makes the admin calls. Besides the codes of the service, each method may return
-// two others. CodeStoreUnavailable means that the service cannot be reached,
-// CodeOutcomeUnknown that the answer to a change was lost.
+// Client makes the admin calls. In addition to the service's codes, each method may
+// return two others. CodeStoreUnavailable means that the service cannot be reached.
+// CodeOutcomeUnknown means that the answer to a change was lost.
 type Client struct{ caller Caller }
 
 // NewClient returns a client that makes its calls through c.
@@ -61,7 +61,7 @@ func send[Out any](ctx context.Context, c *Client, call Call, body any) (out Out
 	return fetch[Out](ctx, c, call)
 }
 
-// see makes a read.
+// see makes a read and returns its answer.
 func see[Out any](ctx context.Context, c *Client, path string) (Out, error) {
 	return fetch[Out](ctx, c, newCall(http.MethodGet, path))
 }
@@ -79,13 +79,13 @@ func pathOf(parts ...string) string {
 	return "/" + strings.Join(parts, "/")
 }
 
-// poolPath is a path of an admin call on a pool.
+// poolPath returns the path of an admin call on a pool.
 func poolPath(poolID string, rest ...string) string {
 	return pathOf(append([]string{"admin", "pools", poolID}, rest...)...)
 }
 
-// matching returns the If-Match header for revisions. For nil it returns "", which allows
-// every revision.
+// matching returns the If-Match header for revisions. For nil it returns "", so that
+// every revision is allowed.
 func matching(revisions []int64) string {
 	tags := make([]string, len(revisions))
 	for i, n := range revisions {
@@ -94,7 +94,7 @@ func matching(revisions []int64) string {
 	return strings.Join(tags, ", ")
 }
 
-// pageOf returns the query for the page of entries after the number after.
+// pageOf returns the query for the page of entries with numbers above after.
 func pageOf(after int64) url.Values {
 	return url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(PageMax)}}
 }

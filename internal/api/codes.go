@@ -28,7 +28,7 @@ type ImportedCodes struct {
 	Replayed bool    `json:"replayed"`
 }
 
-// ShowImportedCodes shows the result of an import of codes.
+// ShowImportedCodes converts the result of an import of codes to its response type.
 func ShowImportedCodes(w *draw.CodeImport, done *draw.ImportedCodes) ImportedCodes {
 	shown := ImportedCodes{
 		Pool: w.PoolID, Prize: w.PrizeID, Added: done.Added, Skipped: done.Skipped, Places: done.Places, Stocked: done.Stocked,
@@ -48,21 +48,21 @@ type CodeCounts struct {
 	Stocked int64  `json:"stocked"`
 	Issued  int64  `json:"issued"`
 	Reserve int64  `json:"reserve"`
-	// Keys has the number of rows that each seal key seals, by the id of the key.
+	// Keys has the number of rows that each seal key has sealed, by the id of the key.
 	Keys map[string]int64 `json:"keys"`
 }
 
-// ShowCodeCounts shows the counts of a prize's codes.
+// ShowCodeCounts converts the counts of a prize's codes to their response type.
 func ShowCodeCounts(poolID, prizeID string, c *draw.CodeCounts) CodeCounts {
 	return CodeCounts{poolID, prizeID, c.Places, c.Stocked, c.Issued, c.Places - c.Stocked, c.Keys}
 }
 
 func codesPath(poolID, prizeID string) string { return poolPath(poolID, "prizes", prizeID, "codes") }
 
-// ImportCodes imports the codes of a file, once for each key. It ignores the actor of
-// w. Without a key, a retry is not reported as a replay. Errors: CodeInvalidRequest,
-// CodePoolNotFound, CodePrizeNotFound, CodePrizeHasNoCodes, CodeKeyReused,
-// CodeSealKeyMissing, CodeBodyTooLarge, CodeOverloaded.
+// ImportCodes imports the codes of a file. Calls with the same key import them once.
+// Without a key, a retry is not reported as a replay. It ignores the actor of w. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodePrizeHasNoCodes,
+// CodeKeyReused, CodeSealKeyMissing, CodeBodyTooLarge, CodeOverloaded.
 func (c *Client) ImportCodes(ctx context.Context, w *draw.CodeImport, file io.Reader) (ImportedCodes, error) {
 	query := url.Values{}
 	for name, is := range map[string]bool{"reserve": w.Reserve, "skip": w.Skip, "dry_run": w.DryRun} {
@@ -83,7 +83,7 @@ func (c *Client) CodeCounts(ctx context.Context, poolID, prizeID string) (CodeCo
 	return fetch[CodeCounts](ctx, c, newCall(http.MethodGet, codesPath(poolID, prizeID)))
 }
 
-// DropCodes removes the last codes of the reserve of a prize. Errors: CodePoolNotFound,
+// DropCodes removes codes from the end of a prize's reserve. Errors: CodePoolNotFound,
 // CodePrizeNotFound, CodePrizeHasNoCodes, CodeCodesMissing.
 func (c *Client) DropCodes(ctx context.Context, poolID, prizeID string, count int64) (CodeCounts, error) {
 	return fetch[CodeCounts](ctx, c, newCall(http.MethodDelete, codesPath(poolID, prizeID)+"?count="+strconv.FormatInt(count, 10)))

@@ -12,10 +12,10 @@ import (
 type PoolCopy struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Days copies the agenda with all times that many calendar days later; null does not
-	// copy it.
+	// Days copies the agenda; all its times move by that many calendar days. With null, the
+	// agenda is not copied.
 	Days *int `json:"days,omitzero"`
-	// Zone is the IANA name of the time zone in which the time of day stays the same.
+	// Zone is the IANA name of the time zone in which each time of day stays the same.
 	Zone *string `json:"zone,omitzero"`
 }
 
@@ -36,12 +36,12 @@ func (b *PoolCopy) Read() (c draw.PoolCopy, err error) {
 // CopiedPool is the answer to a copy.
 type CopiedPool struct {
 	Pool Pool `json:"pool"`
-	// Planned are the lists of items, each planned by one request.
+	// Planned are the lists of items. Each of them was planned by one request.
 	Planned []CopiedList `json:"planned"`
 }
 
-// CopiedList is one list of items that a copy planned, with its seal. The salt is
-// stored nowhere.
+// CopiedList is one list of items that a copy has planned, with its seal. The salt is not
+// stored anywhere.
 type CopiedList struct {
 	// Item is the number of the first item, Version the version of the change.
 	Item    int64  `json:"item"`

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// ReadPool reads a pool from a body of POST /admin/pools. It does not check the mode.
+// ReadPool reads a pool from the body of POST /admin/pools. It does not check the mode.
 // Error: CodeInvalidRequest.
 func ReadPool(document []byte) (draw.Pool, error) {
 	var body NewPool

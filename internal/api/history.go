@@ -48,14 +48,14 @@ type Award struct {
 	Redirect *Redirect `json:"redirect,omitempty"`
 }
 
-// Redirect describes the drawn unit that the rules replaced by the award. Drawn is null
-// if no unit was drawn.
+// Redirect describes the drawn unit that the rules replaced. Drawn is null if no unit was
+// drawn.
 type Redirect struct {
 	Drawn *string  `json:"drawn"`
 	Why   draw.Why `json:"why"`
 }
 
-// ShowAward shows an award.
+// ShowAward converts an award to its response type.
 func ShowAward(a *draw.Award) Award {
 	shown := Award{
 		a.Version, ShowTime(a.At), a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Win(), a.Unit, draw.KindPrize, nil,
@@ -72,19 +72,19 @@ func ShowAward(a *draw.Award) Award {
 // Feed is a page of the feed of awards over all pools.
 type Feed struct {
 	Awards []FeedAward `json:"awards"`
-	// End means that the feed has no later awards yet. Next continues after the page.
+	// End means that the feed has no later awards yet. Next is the cursor after the page.
 	End  bool   `json:"end"`
 	Next string `json:"next"`
 }
 
-// FeedAward is an award of the feed. Cursor continues after it.
+// FeedAward is an award of the feed. Cursor is the cursor after it.
 type FeedAward struct {
 	Pool string `json:"pool"`
 	Award
 	Cursor string `json:"cursor"`
 }
 
-// ShowFeedAward shows an award of the feed.
+// ShowFeedAward converts an award of the feed to its response type.
 func ShowFeedAward(a *draw.FeedAward) FeedAward {
 	return FeedAward{a.PoolID, ShowAward(&a.Award), a.Next.String()}
 }
@@ -107,7 +107,7 @@ type Move struct {
 	Issued  int64  `json:"issued"`
 }
 
-// ShowMove shows a move.
+// ShowMove converts a move to its response type.
 func ShowMove(m *draw.Move) Move {
 	return Move{
 		m.Version, ShowTime(m.At), m.PrizeID, unlessEndless(m.Delta, m.IsEndless), m.Reason, m.Actor, unlessEndless(m.Stocked, m.IsEndless), m.Issued,
@@ -131,12 +131,12 @@ type Statement struct {
 	ToVersion int64  `json:"to_version"`
 }
 
-// ShowStatement shows a line.
+// ShowStatement converts a line to its response type.
 func ShowStatement(l *job.Line) Statement {
 	return Statement{l.Day, l.Prize, l.Issued, unlessEndless(l.Remaining, l.IsEndless), l.Value.StringFixed(2), l.ToVersion}
 }
 
-// Awards returns a page of the awards that match f, with versions above after, in
+// Awards returns a page of the awards that match f and have versions above after, in
 // order. Errors: CodeInvalidRequest, CodePoolNotFound.
 func (c *Client) Awards(ctx context.Context, poolID string, f *draw.AwardFilter, after int64) (Awards, error) {
 	query := pageOf(after)
@@ -163,7 +163,7 @@ func (c *Client) Moves(ctx context.Context, poolID string, after int64) (Moves, 
 	return page, checkPage(err, after, page.Next)
 }
 
-// Statements returns a page of the statements of the days after a day. Errors:
+// Statements returns a page of the statements of the days later than a day. Errors:
 // CodeInvalidRequest, CodePoolNotFound.
 func (c *Client) Statements(ctx context.Context, poolID, after string) (Statements, error) {
 	query := url.Values{"limit": {strconv.Itoa(PageUsual)}}
@@ -174,8 +174,8 @@ func (c *Client) Statements(ctx context.Context, poolID, after string) (Statemen
 	return page, checkPage(err, after, page.Next)
 }
 
-// WriteLog writes the history of a pool after a version, one line of JSON per entry. It
-// ends at the entry that is the last one when the method begins. Errors:
+// WriteLog writes the entries of a pool's history after a version, one line of JSON for
+// each. It ends at the entry that was the last one when it began. Errors:
 // CodePoolNotFound, and those of w.
 func (c *Client) WriteLog(ctx context.Context, poolID string, after int64, w io.Writer) error {
 	p, err := c.Pool(ctx, poolID)

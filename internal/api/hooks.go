@@ -31,22 +31,23 @@ type Hook struct {
 	Lag HookLag `json:"lag"`
 	// Last is the last answer, null before the first one.
 	Last *HookAnswer `json:"last"`
-	// NextAt is when the next attempt of a failed message is due.
+	// NextAt is the time of the next attempt for a failed message.
 	NextAt *string `json:"next_at"`
-	// OldSecretUntil is until when messages also have a signature by the previous secret.
+	// OldSecretUntil is the time until which messages also have a signature by a former
+	// secret.
 	OldSecretUntil *string `json:"old_secret_until"`
-	// Secret is shown only in the answer to the call that created or rotated it.
+	// Secret is only in the answer to the call that created or rotated it.
 	Secret string `json:"secret,omitzero"`
 }
 
-// HookLag is the backlog of a hook: the number of entries of the history that were not
-// sent yet, and the age of the oldest.
+// HookLag is the backlog of a hook: the number of entries of the history whose events
+// were not sent yet, and the age of the oldest entry.
 type HookLag struct {
 	Events  int64   `json:"events"`
 	Seconds float64 `json:"seconds"`
 }
 
-// HookAnswer is the result of an attempt; Status is 0 without an answer.
+// HookAnswer is the result of an attempt. Status is 0 if there was no answer.
 type HookAnswer struct {
 	At     string `json:"at"`
 	Status int    `json:"status"`
@@ -61,7 +62,8 @@ type HookTest struct {
 	MS     int64  `json:"ms"`
 }
 
-// ShowHook shows a hook; secret is "" unless it is shown.
+// ShowHook converts a hook to its response type. secret is "" unless the response
+// contains it.
 func ShowHook(h *hook.Seen, now time.Time, secret string) Hook {
 	shown := Hook{
 		ID: h.ID, URL: h.URL, Types: h.Effective(), Pools: listOrNull(h.Pools), Prizes: listOrNull(h.Prizes), State: h.State, Why: h.Status.Why, Secret: secret,
@@ -121,7 +123,7 @@ func (b *NewHook) Read() (hook.Create, error) {
 	return w, w.Check()
 }
 
-// filter holds the members of a filter that a body has.
+// filter contains the members of a filter that a body may have.
 type filter struct {
 	types         *[]hook.Type
 	pools, prizes *[]string
@@ -138,8 +140,8 @@ func readFilter(types, pools, prizes jsontext.Value) (f filter, err error) {
 	return f, err
 }
 
-// readIDs reads a list of texts. It returns nil for an absent list, and a pointer to a
-// nil list for null.
+// readIDs reads a list of texts. It returns nil if the list is absent. For null it
+// returns a pointer to a nil list.
 func readIDs[T ~string](name string, value jsontext.Value) (*[]T, error) {
 	if len(value) == 0 {
 		return nil, nil
@@ -190,8 +192,8 @@ type HookSkip struct {
 	Pool string `json:"pool"`
 }
 
-// HookReplay is the body of POST /admin/hooks/{hook}/replay: events after a version, and
-// after a step, are sent again.
+// HookReplay is the body of POST /admin/hooks/{hook}/replay. Events after a version and
+// after a step are sent again.
 type HookReplay struct {
 	Pool string `json:"pool"`
 	// After has no default: 0 sends all events of the pool again.
@@ -240,14 +242,13 @@ func (c *Client) RotateHook(ctx context.Context, id string) (Hook, error) {
 	return fetch[Hook](ctx, c, newCall(http.MethodPost, hookPath(id, "rotate")))
 }
 
-// RetryHook makes all messages of a hook that wait for their next attempt due now. Error:
-// CodeHookNotFound.
+// RetryHook makes all failed messages of a hook due now. Error: CodeHookNotFound.
 func (c *Client) RetryHook(ctx context.Context, id string) (Hook, error) {
 	return fetch[Hook](ctx, c, newCall(http.MethodPost, hookPath(id, "retry")))
 }
 
-// SkipHook skips the message of a pool that waits for its next attempt. Errors:
-// CodeHookNotFound, CodePoolNotFound.
+// SkipHook skips the failed message of a pool. Errors: CodeHookNotFound,
+// CodePoolNotFound.
 func (c *Client) SkipHook(ctx context.Context, id string, skip *HookSkip) (Hook, error) {
 	return send[Hook](ctx, c, newCall(http.MethodPost, hookPath(id, "skip")), skip)
 }

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/job"
 )
 
-// Jobs are all jobs, by name.
+// Jobs are all jobs, in the order of their names.
 type Jobs struct {
 	Jobs []job.View `json:"jobs"`
 }
@@ -60,14 +60,14 @@ func (b *JobChange) Read() (job.Change, error) {
 	return c, c.Check()
 }
 
-// Pin allows only one host to run the job. "" allows every host.
+// Pin allows only one host to run the job; "" allows every host.
 func (b *JobChange) Pin(host string) {
 	if b.Host = RawText(&host); host == "" {
 		b.Host = rawNull()
 	}
 }
 
-// Jobs returns all jobs, by name.
+// Jobs returns all jobs, in the order of their names.
 func (c *Client) Jobs(ctx context.Context) ([]job.View, error) {
 	found, err := see[Jobs](ctx, c, pathOf("admin", "jobs"))
 	return found.Jobs, err

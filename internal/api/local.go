@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Local calls the handlers of a service in this process. No response can be lost, so
-// Local never repeats a call, and an error is the handler's own.
+// Local calls the handlers of a service in this process. No response can be lost, so it
+// never repeats a call. An error is the handler's own error.
 type Local struct {
 	Handler http.Handler
 	// Token is a token that the handlers accept.
@@ -55,8 +55,8 @@ func (l Local) Do(ctx context.Context, c Call) ([]byte, error) {
 	return body.Bytes(), w.err
 }
 
-// serve calls the handler. A handler that gives up within its response panics, as
-// net/http requires, and has stored its error.
+// serve calls the handler. A handler that gives up while it writes its response panics,
+// as net/http requires. It has stored its error before.
 func (l Local) serve(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		reason := recover()
@@ -83,11 +83,11 @@ func bodyOf(c *Call) io.Reader {
 	return strings.NewReader(string(c.Body))
 }
 
-// failureKey is the key, in the context of a request, of the place for the handler's
-// error.
+// failureKey is the key for the place, in a request's context, where the handler stores
+// its error.
 type failureKey struct{}
 
-// KeepFailure keeps the error of a handler for a caller in this process, who may see its
+// KeepFailure stores the error of a handler for a caller in this process, who may see the
 // cause. Over the network the cause must not be sent.
 func KeepFailure(r *http.Request, err error) {
 	if place, ok := r.Context().Value(failureKey{}).(*error); ok {
@@ -124,5 +124,5 @@ func (a *answer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush implements http.Flusher. Everything is passed on at once.
+// Flush implements http.Flusher. Nothing is buffered.
 func (a *answer) Flush() {}

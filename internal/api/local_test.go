@@ -11,8 +11,8 @@ import (
 )
 
 // TestLocalReturnsTheHandlersError: a caller in the same process gets the handler's own
-// error, even after the answer has begun. If the handler keeps no error, the caller gets
-// an error with the status.
+// error, even if the answer has already begun. If the handler stores no error, the caller
+// gets one with the status.
 func TestLocalReturnsTheHandlersError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is full")
@@ -49,8 +49,8 @@ func TestLocalReturnsTheHandlersError(t *testing.T) {
 	})
 }
 
-// TestLocalSendsWhatACallHas: the handler gets method, path, headers and body. A file is
-// read while the handler reads it, and the answer is written to Into.
+// TestLocalSendsWhatACallHas: the handler gets method, path, headers and body. It reads a
+// file while the caller sends it, and its answer is written to Into.
 func TestLocalSendsWhatACallHas(t *testing.T) {
 	t.Parallel()
 	var got *http.Request

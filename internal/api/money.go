@@ -9,11 +9,11 @@ type Budget struct {
 	Per   *string `json:"per"`
 	Spent string  `json:"spent"`
 	Left  string  `json:"left"`
-	// ResetsAt is null for never.
+	// ResetsAt is null if the budget has no period.
 	ResetsAt *string `json:"resets_at"`
 }
 
-// ShowBudget shows the current state of a budget, nil for none.
+// ShowBudget converts the current state of a budget to its response type, nil for none.
 func ShowBudget(b *draw.BudgetStanding) *Budget {
 	if b == nil {
 		return nil
@@ -26,14 +26,15 @@ func ShowBudget(b *draw.BudgetStanding) *Budget {
 type Nothing struct {
 	// Why is stock, dates, budget or odds.
 	Why draw.Withheld `json:"why"`
-	// Since is when the budget was used up, and Until when it begins again. Both are null
-	// for other reasons.
+	// Since is when the budget was used up, and Until when its next period begins. For other
+	// reasons both are null.
 	Since  *string `json:"since"`
 	Until  *string `json:"until"`
 	Detail string  `json:"detail"`
 }
 
-// ShowNothing shows why nothing can be won, nil while something can.
+// ShowNothing converts the reason why nothing can be won to its response type, nil while
+// something can be won.
 func ShowNothing(n *draw.Nothing) *Nothing {
 	if n == nil {
 		return nil

@@ -40,18 +40,18 @@ type Pool struct {
 	Opening *Opening `json:"opening,omitzero"`
 	// Currency is the currency of the values, left out for none.
 	Currency string `json:"currency,omitzero"`
-	// Text is a text for players, left out for none. Fair is true for a pool with a public
+	// Text is a text for players, left out for none. Fair means that the pool has a public
 	// page of fairness.
 	Text string `json:"text,omitzero"`
 	Fair bool   `json:"fair,omitzero"`
-	// Budget and Nothing are set only when a single pool is read: the current state of
-	// its budget, and the reason why nothing can be won.
+	// Budget and Nothing are set only if a single pool is read. They are the current state
+	// of its budget, and the reason why nothing can be won.
 	Budget  *Budget  `json:"budget,omitzero"`
 	Nothing *Nothing `json:"nothing,omitzero"`
 	Prizes  []Prize  `json:"prizes"`
 }
 
-// Opening is an announced round, and its time.
+// Opening is a round that was announced, and the time of the round.
 type Opening struct {
 	Round int64  `json:"round"`
 	At    string `json:"at"`
@@ -60,7 +60,7 @@ type Opening struct {
 // Time parses At.
 func (o *Opening) Time() (time.Time, error) { return readTime(o.At) }
 
-// ShowPool shows a pool.
+// ShowPool converts a pool to its response type.
 func ShowPool(p *draw.Pool) Pool {
 	shown := Pool{
 		ID: p.ID, Name: p.Name, State: p.State, Mode: orNil(p.Mode), Version: p.Version, Revision: p.Revision, Rules: p.RulesVersion,
@@ -82,7 +82,7 @@ type PoolName struct {
 // IsNameOnly reports whether the pool was read as PoolName.
 func (p *Pool) IsNameOnly() bool { return p.Prizes == nil }
 
-// Seen returns what was read of the pool, without members that the reader may not see.
+// Seen returns what the reader may see of the pool.
 func (p *Pool) Seen() any {
 	if p.IsNameOnly() {
 		return PoolName{p.ID, p.Name, p.State}
@@ -90,14 +90,14 @@ func (p *Pool) Seen() any {
 	return p
 }
 
-// PoolNames is a page of pools as the role fulfil reads it.
+// PoolNames is a page of pools for the role fulfil.
 type PoolNames struct {
 	Pools []PoolName `json:"pools"`
 	// Next is the parameter after of the next page, null if this is the last.
 	Next *string `json:"next"`
 }
 
-// ShowPoolName shows the part of a pool that the role fulfil may read.
+// ShowPoolName returns the part of a pool that the role fulfil may read.
 func ShowPoolName(p *draw.Pool) PoolName { return PoolName{p.ID, p.Name, p.State} }
 
 // NewPool is the body of POST /admin/pools.
@@ -107,13 +107,13 @@ type NewPool struct {
 	Mode   *string     `json:"mode"`
 	State  *draw.State `json:"state"`
 	Prizes *[]NewPrize `json:"prizes"`
-	// Rules are a rules document, as it was sent.
+	// Rules is a document of rules, unchanged.
 	Rules jsontext.Value `json:"rules,omitzero"`
 	// Currency is a code of ISO 4217, for display only.
 	Currency *string `json:"currency,omitzero"`
 }
 
-// Read returns the pool that the body describes; its mode is not checked. Error:
+// Read returns the pool that the body describes. It does not check the mode. Error:
 // CodeInvalidRequest.
 func (b *NewPool) Read() (draw.Pool, error) {
 	p := draw.Pool{ID: b.ID, Name: b.Name, Mode: orEmpty(b.Mode), State: draw.StateOpen, Currency: orEmpty(b.Currency)}
@@ -139,8 +139,8 @@ func (b *NewPool) Read() (draw.Pool, error) {
 	return p, p.Rules.Check(p.Prizes)
 }
 
-// PoolChange is the body of PATCH /admin/pools/{pool}. Its members are kept as they were
-// sent, because null and an absent member differ.
+// PoolChange is the body of PATCH /admin/pools/{pool}. Members are kept as JSON where
+// null and an absent member have different meanings.
 type PoolChange struct {
 	Name     jsontext.Value `json:"name,omitzero"`
 	State    jsontext.Value `json:"state,omitzero"`
@@ -153,12 +153,12 @@ type PoolChange struct {
 	RetryAfter *string `json:"retry_after,omitzero"`
 	Notice     *string `json:"notice,omitzero"`
 	Reason     *string `json:"reason,omitzero"`
-	// Round and Signature come from the beacon, for state open.
+	// Round and Signature are the beacon's round, for the state open.
 	Round     *int64  `json:"round,omitzero"`
 	Signature *string `json:"signature,omitzero"`
 }
 
-// Read returns the change that the body describes; checkMode checks a mode. Error:
+// Read returns the change that the body describes. It checks a mode by checkMode. Error:
 // CodeInvalidRequest.
 func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, error) {
 	change := draw.PoolChange{Archived: b.Archived, Fair: b.Fair}
@@ -201,7 +201,8 @@ func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, e
 	return change, change.Check()
 }
 
-// readPause reads the members of a pause, nil if none was sent.
+// readPause returns the pause that the body describes, nil if no member of a pause was
+// sent.
 func (b *PoolChange) readPause() (*draw.Pause, error) {
 	if b.RetryAfter == nil && b.Notice == nil && b.Reason == nil {
 		return nil, nil //nolint:nilnil // most changes do not pause
@@ -247,8 +248,8 @@ func archivedWord(a draw.Archived) string {
 	}
 }
 
-// EachPool calls do with each pool that wanted selects, in the order of ids. It holds one
-// page of pools at a time.
+// EachPool calls do with each pool that wanted selects, in the order of their ids. It
+// holds only one page of pools in memory.
 func (c *Client) EachPool(ctx context.Context, wanted draw.PoolFilter, do func(*Pool) error) error {
 	query := url.Values{"limit": {strconv.Itoa(PageUsual)}}
 	for name, value := range map[string]string{"q": wanted.Words, "state": string(wanted.State), "archived": archivedWord(wanted.Archived)} {
@@ -285,7 +286,7 @@ func (c *Client) PoolIDs(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// ChangePool changes a pool if its revision is one of revisions; nil allows every
+// ChangePool changes a pool if its current revision is among revisions; nil allows every
 // revision. Errors: CodeInvalidRequest, CodePoolNotFound, CodeChangedMeanwhile,
 // CodePoolClosed.
 func (c *Client) ChangePool(ctx context.Context, poolID string, revisions []int64, change *PoolChange) (Pool, error) {

@@ -32,28 +32,29 @@ type Skip struct {
 	Reason string `json:"reason,omitzero"`
 }
 
-// Skipped is the number of versions that were skipped.
+// Skipped is the result of skipping versions: their number.
 type Skipped struct {
 	Pool    string `json:"pool"`
 	Skipped int64  `json:"skipped"`
 }
 
-// Kept names the pool whose checkpoint was kept.
+// Kept names the pool whose checkpoint was stored.
 type Kept struct {
 	Pool string `json:"pool"`
 }
 
 const (
-	// ZonesFile is the file, among [ProofFiles], that names the release of the time zones
-	// that the service used.
+	// ZonesFile is one of [ProofFiles]. It names the release of the time zones that the
+	// service used.
 	ZonesFile = "zones"
-	// ZonesComment begins the comment of an archive. The comment contains the content of
-	// ZonesFile, because commands of release 0.1.0 refuse an archive with a further file.
+	// ZonesComment begins the comment of an archive, which contains the content of
+	// ZonesFile. It is not a file, because commands of release 0.1.0 refuse archives with
+	// additional files.
 	ZonesComment = "time zones: "
 )
 
-// ProofFiles returns the names of the files with which outsiders verify a pool, the log
-// first.
+// ProofFiles returns the names of the files by which outsiders verify a pool. The log is
+// the first.
 func ProofFiles() []string { return append(archiveNames(), ZonesFile) }
 
 // archiveNames returns the names of the files of an archive.
@@ -83,22 +84,22 @@ func (c *Client) Reveal(ctx context.Context, poolID string) ([]byte, error) {
 	return c.caller.Do(ctx, call)
 }
 
-// CheckSeeds reports whether the service can reveal a pool's seed once the pool is
-// closed. Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable.
+// CheckSeeds returns an error unless the service can reveal a pool's seed once the pool
+// is closed. Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable.
 func (c *Client) CheckSeeds(ctx context.Context, poolID string) error {
 	p, err := c.Pool(ctx, poolID)
 	if err != nil || p.State == draw.StateClosed {
 		return err
 	}
-	if _, err = c.Reveal(ctx, poolID); draw.CodeOf(err) == draw.CodePoolOpen { // the only obstacle is that the pool is open
+	if _, err = c.Reveal(ctx, poolID); draw.CodeOf(err) == draw.CodePoolOpen { // only the open pool prevents the reveal
 		return nil
 	}
 	return err
 }
 
-// SkipVersions records versions of a paused, committed pool as giving nothing, and
-// returns how many those are. Errors: CodeInvalidRequest, CodePoolNotFound, CodeNotFound,
-// CodePoolOpen.
+// SkipVersions skips versions of a paused, committed pool up to a version, so that no
+// draw gets their numbers. It returns the number of skipped versions. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodeNotFound, CodePoolOpen.
 func (c *Client) SkipVersions(ctx context.Context, poolID string, to int64, reason string) (int64, error) {
 	call := newCall(http.MethodPost, poolPath(poolID, "skip"))
 	call.AttemptMax = wholeLogMax
@@ -106,8 +107,8 @@ func (c *Client) SkipVersions(ctx context.Context, poolID string, to int64, reas
 	return done.Skipped, err
 }
 
-// KeepCheckpoint passes a checkpoint that was signed elsewhere to the service. Errors:
-// CodeInvalidRequest, CodePoolNotFound, CodeNotFound, CodeLogForked.
+// KeepCheckpoint sends a checkpoint that was signed elsewhere to the service, which
+// stores it. Errors: CodeInvalidRequest, CodePoolNotFound, CodeNotFound, CodeLogForked.
 func (c *Client) KeepCheckpoint(ctx context.Context, poolID string, note []byte) error {
 	call := newCall(http.MethodPut, poolPath(poolID, "proof", "checkpoint"))
 	call.ContentType, call.Body = "text/plain", note
@@ -115,22 +116,22 @@ func (c *Client) KeepCheckpoint(ctx context.Context, poolID string, note []byte)
 	return err
 }
 
-// Limits of an archive, so that a wrong or broken service does not fill the disk.
+// Limits of an archive. They prevent a wrong or broken service from filling the disk.
 const (
-	// archiveMax is the maximum length of an archive, in bytes: three hundred million
-	// awards.
+	// archiveMax is the maximum length of an archive, in bytes. It is enough for three
+	// hundred million awards.
 	archiveMax = 16 << 30
-	// packedMax is the maximum ratio of the files' length to the archive's. Usually the
-	// files of a pool are four times as long as its archive, or longer if draws have many
-	// units.
+	// packedMax is the maximum ratio of the length of the files to that of the archive. The
+	// files of a pool are usually four times as long as its archive. The ratio is larger if
+	// draws have many units.
 	packedMax = 200
 	// smallMax is the maximum length of the small files, in bytes.
 	smallMax = 1 << 20
 )
 
-// ExportProof writes each existing file of [ProofFiles] to the writer that create
-// returns for its name. The archive is kept in a temporary file until it is complete,
-// so that an error before the first call of create has exported nothing. Errors:
+// ExportProof writes each existing file of [ProofFiles] to the writer that create returns
+// for the file's name. It first stores the whole archive in a temporary file. So if it
+// fails before the first call of create, it has exported nothing. Errors:
 // CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, CodeLogForked.
 func (c *Client) ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) (err error) {
 	kept, err := os.CreateTemp("", "drawsvc-proof-*.zip")
@@ -166,7 +167,7 @@ func unpackAll(from io.ReaderAt, size int64, create func(name string) (io.Writer
 		return err
 	}
 	release := strings.TrimSpace(strings.TrimPrefix(archive.Comment, ZonesComment))
-	if !rules.IsZoneRelease(release) { // the service is of 0.1.0
+	if !rules.IsZoneRelease(release) { // the service is of release 0.1.0
 		return nil
 	}
 	w, err := create(ZonesFile)
@@ -176,7 +177,8 @@ func unpackAll(from io.ReaderAt, size int64, create func(name string) (io.Writer
 	return err
 }
 
-// checkArchive returns an error unless an archive has the files of a pool, each once.
+// checkArchive returns an error unless an archive contains the files of a pool, each
+// once.
 func checkArchive(files []*zip.File) error {
 	missing := archiveNames()
 	for _, f := range files {
@@ -196,7 +198,7 @@ func checkArchive(files []*zip.File) error {
 	return nil
 }
 
-// unpackFiles writes files of an archive, which together have at most left bytes.
+// unpackFiles writes files of an archive. Together they may have at most left bytes.
 func unpackFiles(files []*zip.File, left int64, create func(name string) (io.Writer, error)) error {
 	for _, f := range files {
 		longest := left
@@ -212,7 +214,8 @@ func unpackFiles(files []*zip.File, left int64, create func(name string) (io.Wri
 	return nil
 }
 
-// unpack writes a file of an archive and returns its length, which is at most longest.
+// unpack writes a file of an archive and returns its length. The file may have at most
+// longest bytes.
 func unpack(f *zip.File, longest int64, create func(name string) (io.Writer, error)) (int64, error) {
 	w, err := create(f.Name)
 	if err != nil {
@@ -226,7 +229,7 @@ func unpack(f *zip.File, longest int64, create func(name string) (io.Writer, err
 	return n, errors.Join(err, r.Close())
 }
 
-// atMost writes a limited number of bytes.
+// atMost writes up to a limited number of bytes.
 type atMost struct {
 	to   io.Writer
 	left int64

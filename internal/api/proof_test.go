@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// archiveOf is an archive of files, each with its name and content.
+// archiveOf returns an archive of files, each given by its name and content.
 func archiveOf(t *testing.T, files ...[2]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -25,7 +25,7 @@ func archiveOf(t *testing.T, files ...[2]string) []byte {
 	return b.Bytes()
 }
 
-// proofFiles are the files of a pool with content, except one.
+// proofFiles returns the files of a pool with content, except one.
 func proofFiles(without string) (files [][2]string) {
 	for _, name := range archiveNames() {
 		if name != without {
@@ -35,8 +35,8 @@ func proofFiles(without string) (files [][2]string) {
 	return files
 }
 
-// TestExportProofIncomplete: if an archive lacks a file of a pool, or contains it
-// empty, no file is written. Only the seed may be missing. The broken double unpacks
+// TestExportProofIncomplete: if a file of the pool is missing in an archive, or empty,
+// nothing is written. Only the file of the seed may be missing. The broken double unpacks
 // each file as soon as it arrives.
 func TestExportProofIncomplete(t *testing.T) {
 	t.Parallel()

@@ -25,12 +25,12 @@ type Rules struct {
 	Actor  string         `json:"actor"`
 	At     string         `json:"at"`
 	Rules  jsontext.Value `json:"rules"`
-	// Words are the rules in sentences, even if the version removed them.
+	// Words are the rules as sentences, even if the version removed them.
 	Words []string `json:"words"`
 }
 
-// ShowRules returns a ruling in the form of responses. Its words use the names of the
-// pool's prizes.
+// ShowRules converts the rules at a version to their response type. Their words use the
+// names of the pool's prizes.
 func ShowRules(r *draw.Ruling, of *draw.Pool) Rules {
 	shown := Rules{Pool: r.PoolID, Version: r.Version, Actor: r.Actor, At: ShowTime(r.At), Words: tellRules(r.Rules, of)}
 	if r.Rules != nil {
@@ -51,7 +51,7 @@ type CheckedRules struct {
 	Words  []string       `json:"words"`
 }
 
-// ShowChecked shows rules that fit a pool.
+// ShowChecked converts rules that fit a pool to their response type.
 func ShowChecked(r *draw.Rules, of *draw.Pool) CheckedRules {
 	return CheckedRules{Pool: of.ID, SHA256: r.SHA256(), Rules: jsontext.Value(r.Document()), Words: tellRules(r, of)}
 }
@@ -65,7 +65,7 @@ func (b *Rules) Read() *draw.Rules {
 	return rules.Read(b.Rules)
 }
 
-// Limit is a limit in the form of the rules document; without per it is unlimited in
+// Limit is a limit in the form of the rules document. Without per, it is for unlimited
 // time.
 type Limit struct {
 	Of    draw.LimitOf `json:"of"`
@@ -74,7 +74,7 @@ type Limit struct {
 	Per   *string      `json:"per"`
 }
 
-// ShowLimit shows a limit.
+// ShowLimit converts a limit to its response type.
 func ShowLimit(l *draw.Limit) Limit {
 	shown := Limit{Of: l.Of, Prize: l.PrizeID, Max: l.Max}
 	if !l.Per.IsEver() {
@@ -92,8 +92,8 @@ type Odds struct {
 	None    string   `json:"none"`
 	// Guarantee is null for rules without one.
 	Guarantee *Guarantee `json:"guarantee"`
-	// Moments means that a draw may also get a prize by a winning moment, which the odds do
-	// not include.
+	// Moments means that a draw may also get a prize by a winning moment. The odds do not
+	// include that.
 	Moments bool `json:"moments,omitzero"`
 }
 
@@ -111,7 +111,8 @@ type Guarantee struct {
 	Rate *string `json:"rate"`
 }
 
-// ShowOdds shows odds: fractions a/b in lowest terms, also 0/1 and 1/1.
+// ShowOdds converts odds to their response type. Chances are fractions a/b in lowest
+// terms, including 0/1 and 1/1.
 func ShowOdds(o *odds.Statement) Odds {
 	shown := Odds{
 		Version: o.Version, Law: o.Law, Win: o.Win.String(), None: o.None.String(), Moments: o.HasMoments,
@@ -139,18 +140,19 @@ func ReadFraction(text string) (*big.Rat, error) {
 type Refused struct {
 	Refused draw.Code `json:"refused"`
 	Detail  string    `json:"detail"`
-	// Limit and RetryAt belong to limit-reached; RetryAt is null for never.
+	// Limit and RetryAt are set for limit-reached. RetryAt is null if the limit never allows
+	// the draw.
 	Limit   *Limit  `json:"limit"`
 	RetryAt *string `json:"retry_at"`
 }
 
-// gates returns the codes with which the rules may refuse a draw.
+// gates returns the codes by which rules may refuse a draw.
 func gates() []draw.Code {
 	return []draw.Code{draw.CodePoolNotOpen, draw.CodePaused, draw.CodeTicketRequired, draw.CodeTicketExpired, draw.CodeUserBlocked, draw.CodeLimitReached, draw.CodeSoldOut}
 }
 
-// ShowRefused shows err if it is the refusal of a gate; ok is false for any other
-// error.
+// ShowRefused converts err to its response type if it is a refusal by the rules. ok is
+// false for any other error.
 func ShowRefused(err error) (shown Refused, ok bool) {
 	e, isNamed := errors.AsType[*draw.Error](err)
 	if !isNamed || !slices.Contains(gates(), e.Code) {
@@ -163,13 +165,13 @@ func ShowRefused(err error) (shown Refused, ok bool) {
 	return shown, true
 }
 
-// OddsOrRefusal is the response of GET …/odds: a refusal if it has a code.
+// OddsOrRefusal is the response of GET …/odds. It is a refusal if it has the code of one.
 type OddsOrRefusal struct {
 	Odds
 	Refused
 }
 
-// IsRefusal reports whether the draw would be refused.
+// IsRefusal reports whether the response is a refusal.
 func (o *OddsOrRefusal) IsRefusal() bool { return o.Refused.Refused != "" }
 
 // Rules returns the rules of a version, or the rules in force for version 0. Errors:
@@ -182,8 +184,8 @@ func (c *Client) Rules(ctx context.Context, poolID string, version int64) (Rules
 	return see[Rules](ctx, c, path)
 }
 
-// SetRules puts a document in force; "" removes the rules. versions, if not nil, are
-// the allowed versions of the current rules. Errors: CodeInvalidRequest,
+// SetRules puts a document in force; "" removes the rules. If versions is not nil, the
+// version of the current rules must be among them. Errors: CodeInvalidRequest,
 // CodePoolNotFound, CodeNotFound, CodeRulesChanged.
 func (c *Client) SetRules(ctx context.Context, poolID, document string, versions []int64) (Rules, error) {
 	call := newCall(http.MethodDelete, poolPath(poolID, "rules"))
@@ -194,8 +196,8 @@ func (c *Client) SetRules(ctx context.Context, poolID, document string, versions
 	return fetch[Rules](ctx, c, call)
 }
 
-// Odds returns the chances of a pool's next draw, for anybody if userID is "". Error:
-// CodePoolNotFound.
+// Odds returns the chances of a pool's next draw by a user, or by anybody if userID is
+// "". Error: CodePoolNotFound.
 func (c *Client) Odds(ctx context.Context, poolID, userID string) (OddsOrRefusal, error) {
 	path := poolPath(poolID, "odds")
 	if userID != "" {

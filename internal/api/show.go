@@ -21,7 +21,7 @@ func ShowTimeOrNull(t time.Time) *string {
 	return new(ShowTime(t))
 }
 
-// ShowEach shows every entry of a list.
+// ShowEach converts every entry of a list to the form of responses.
 func ShowEach[In, Out any](list []In, show func(*In) Out) []Out {
 	out := make([]Out, len(list))
 	for i := range list {
@@ -30,7 +30,8 @@ func ShowEach[In, Out any](list []In, show func(*In) Out) []Out {
 	return out
 }
 
-// WriteLine writes v as a line of JSON, in the service's form. Errors are those of w.
+// WriteLine writes v as a line of JSON, in the form of the service's responses. It
+// returns the errors of w.
 func WriteLine(w io.Writer, v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
@@ -49,7 +50,7 @@ func readTime(text string) (time.Time, error) {
 	return at, nil
 }
 
-// readEach reads every entry of a list.
+// readEach converts every entry of a list with read.
 func readEach[In, Out any](list []In, read func(*In) (Out, error)) ([]Out, error) {
 	out := make([]Out, len(list))
 	for i := range list {
@@ -69,7 +70,7 @@ func unlessEndless(n int64, isEndless bool) *int64 {
 	return &n
 }
 
-// readText returns the string that raw holds, nil when the member was not sent.
+// readText returns the string in raw, or nil if the member was not sent.
 func readText(member string, raw jsontext.Value) (*string, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -81,7 +82,7 @@ func readText(member string, raw jsontext.Value) (*string, error) {
 	return &value, nil
 }
 
-// readTextOrNull is readText for a member in which null means an empty text.
+// readTextOrNull is like readText, but null means an empty text.
 func readTextOrNull(member string, raw jsontext.Value) (*string, error) {
 	if raw.Kind() == 'n' {
 		return new(string), nil
@@ -89,8 +90,8 @@ func readTextOrNull(member string, raw jsontext.Value) (*string, error) {
 	return readText(member, raw)
 }
 
-// RawText returns a string as JSON, for a member whose absence differs from null; nil
-// means absent.
+// RawText returns a string as JSON, for a member that distinguishes null from absence.
+// nil means that the member is absent.
 func RawText(s *string) jsontext.Value {
 	if s == nil {
 		return nil
@@ -99,7 +100,7 @@ func RawText(s *string) jsontext.Value {
 	return quoted
 }
 
-// rawNull returns null for a member whose absence differs from null.
+// rawNull returns null for a member that distinguishes null from absence.
 func rawNull() jsontext.Value { return jsontext.Value("null") }
 
 func orEmpty(s *string) string {

@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/draw/odds"
 )
 
-// zMax is the distance from an expectation, in standard deviations, beyond which chance
-// does not explain a result.
+// zMax is the number of standard deviations from an expectation above which chance does
+// not explain a result.
 const zMax = 5
 
 // Simulated is the result of a simulation, as JSON.
@@ -19,21 +19,21 @@ type Simulated struct {
 	Redirects map[draw.Why]int64  `json:"redirects"`
 	Refusals  map[draw.Code]int64 `json:"refusals"`
 	Spent     string              `json:"spent"`
-	// Unlikely means that some share is too far from its expectation for chance.
+	// Unlikely means that some share is further from its expectation than chance explains.
 	Unlikely bool `json:"unlikely"`
-	// Zone is the time zone of Days, which are in order and without gaps.
+	// Zone is the time zone of Days. The days are in order and without gaps.
 	Zone string         `json:"zone"`
 	Days []SimulatedDay `json:"days"`
 	// Failed are the first items of the agenda that could not be carried out.
 	Failed []draw.ItemDone `json:"failed,omitempty"`
-	// Hidden is how many open items of the agenda are left out, since the caller may not
-	// see them. Items that are hidden from everybody are not left out.
+	// Hidden is the number of open items that the simulation leaves out, because the caller
+	// may not see them. Items that are hidden from everybody are included.
 	Hidden    int                 `json:"hidden,omitzero"`
 	Guarantee *SimulatedGuarantee `json:"guarantee,omitempty"`
 }
 
-// SimulatedDay is the result of a day such as 2026-12-01: draws that got a unit, wins
-// among them, draws that were refused, and the value of the awards.
+// SimulatedDay is the result of a day such as 2026-12-01. It has the number of draws that
+// got a unit, of wins among them, and of refused draws, and the value of the awards.
 type SimulatedDay struct {
 	Day     string `json:"day"`
 	Draws   int64  `json:"draws"`
@@ -43,19 +43,19 @@ type SimulatedDay struct {
 }
 
 // SimulatedPrize is the result for one prize. A member is null if its value is unknown,
-// or its event did not happen.
+// or if the event did not happen.
 type SimulatedPrize struct {
 	Prize    string   `json:"prize"`
 	Count    int64    `json:"count"`
 	Share    float64  `json:"share"`
 	Expected *float64 `json:"expected"`
 	Z        *float64 `json:"z"`
-	// SoldOutAfter is how many draws had got a unit when the last unit was taken. SoldOutAt
-	// is the simulated time of that draw, and SoldOutDay its day, from 1.
+	// SoldOutAfter is the number of draws that had got a unit when the last unit was taken.
+	// SoldOutAt is the simulated time of that draw. SoldOutDay is its day, counted from 1.
 	SoldOutAfter *int64  `json:"sold_out_after"`
 	SoldOutAt    *string `json:"sold_out_at"`
 	SoldOutDay   *int    `json:"sold_out_day"`
-	// Remaining is how many units are left at the end; null is endless.
+	// Remaining is the number of units that are left at the end; null means endless.
 	Remaining *int64 `json:"remaining"`
 }
 
@@ -67,7 +67,7 @@ type SimulatedGuarantee struct {
 	Z        float64 `json:"z"`
 }
 
-// ShowSimulated shows a simulation.
+// ShowSimulated converts the result of a simulation to its response type.
 func ShowSimulated(s *odds.Simulated) Simulated {
 	a := Simulated{
 		Draws: s.Draws, Prizes: make([]SimulatedPrize, len(s.Prizes)), Redirects: s.Redirects, Refusals: s.Refusals,
@@ -109,6 +109,6 @@ func isUnlikely(s *odds.Simulated) bool {
 	return slices.ContainsFunc(s.Prizes, func(p odds.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
 }
 
-// finite limits a distance to numbers that JSON can represent: if only one outcome is
-// possible, every other outcome is infinitely far from it.
+// finite limits a distance to numbers that JSON can represent. If only one outcome is
+// possible, the distance of any other outcome is infinite.
 func finite(z float64) float64 { return max(-math.MaxFloat64, min(z, math.MaxFloat64)) }

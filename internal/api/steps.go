@@ -41,7 +41,7 @@ type Step struct {
 	At       string `json:"at"`
 }
 
-// ShowStep shows a step.
+// ShowStep converts a step to its response type.
 func ShowStep(s *draw.Step) Step {
 	shown := Step{s.N, s.Award, s.What, s.State, s.DrawID, s.Ordinal, s.PrizeID, s.Reference, s.Reason, nil, s.Actor, ShowTime(s.At)}
 	if s.Returned != 0 {
@@ -53,7 +53,7 @@ func ShowStep(s *draw.Step) Step {
 // StepDone is the answer to a requested step.
 type StepDone struct {
 	Step Step `json:"step"`
-	// Replayed means that the award was already in the state to which the step leads.
+	// Replayed means that the award was already in the state that the step leads to.
 	Replayed bool `json:"replayed"`
 }
 
@@ -67,7 +67,7 @@ type StepsDone struct {
 	Encoding draw.Encoding `json:"encoding"`
 }
 
-// ShowStepsDone shows the result of a file of steps.
+// ShowStepsDone converts the result of a file of steps to its response type.
 func ShowStepsDone(d *draw.SteppedFile) StepsDone {
 	return StepsDone{d.Lines, d.Written, d.Unchanged, d.DryRun, d.Encoding}
 }
@@ -94,7 +94,7 @@ type Lives struct {
 	End
 }
 
-// ShowLife shows an award with its state.
+// ShowLife converts an award with its state to its response type.
 func ShowLife(l *draw.Life) Life {
 	return Life{ShowAward(&l.Award), l.State, ShowTime(l.Since), l.Reference}
 }
@@ -108,7 +108,7 @@ type WholeLife struct {
 	Steps      []Step  `json:"steps"`
 }
 
-// ShowWholeLife shows a life with its steps.
+// ShowWholeLife converts a life with its steps to its response type.
 func ShowWholeLife(l *draw.Life) WholeLife {
 	return WholeLife{ShowLife(l), l.NeedsClaim, ShowTimeOrNull(l.Until), ShowEach(l.Steps, ShowStep)}
 }
@@ -128,9 +128,9 @@ func (c *Client) Step(ctx context.Context, poolID string, w *draw.WantedStep) (S
 	return send[StepDone](ctx, c, call, WantedStep{w.Award, w.What, w.Reference, w.Reason, w.From, w.Return})
 }
 
-// StepAll makes the steps of a file. If the same file is sent twice, the second call
-// makes only the missing steps. Errors: CodeInvalidRequest, CodePoolNotFound,
-// CodeBodyTooLarge, CodeOverloaded, and the refusals of a step.
+// StepAll makes the steps of a file. If the file is sent again, only the missing steps
+// are made. Errors: CodeInvalidRequest, CodePoolNotFound, CodeBodyTooLarge,
+// CodeOverloaded, and the refusals of a step.
 func (c *Client) StepAll(ctx context.Context, poolID string, file io.Reader, dryRun bool) (StepsDone, error) {
 	path := stepsPath(poolID)
 	if dryRun {
@@ -139,7 +139,7 @@ func (c *Client) StepAll(ctx context.Context, poolID string, file io.Reader, dry
 	return fetch[StepsDone](ctx, c, newImport(path, "", file))
 }
 
-// Steps returns the steps of a pool after a number, up to the last. Error:
+// Steps returns the steps of a pool with numbers above after, up to the last one. Error:
 // CodePoolNotFound.
 func (c *Client) Steps(ctx context.Context, poolID string, after int64) (all Steps, err error) {
 	for all.Next = after; ; {
@@ -177,7 +177,7 @@ func (c *Client) Life(ctx context.Context, poolID string, version int64) (WholeL
 	return see[WholeLife](ctx, c, poolPath(poolID, "awards", strconv.FormatInt(version, 10)))
 }
 
-// ShowCode returns the code of an award, and records that it was shown. Errors:
+// ShowCode returns the code of an award. The service records that it was shown. Errors:
 // CodePoolNotFound, CodeAwardNotFound, CodeSealKeyMissing, and the refusals of a step.
 func (c *Client) ShowCode(ctx context.Context, poolID string, version int64) (ShownCode, error) {
 	return fetch[ShownCode](ctx, c, newCall(http.MethodPost, poolPath(poolID, "awards", strconv.FormatInt(version, 10), "code")))

@@ -22,17 +22,17 @@ type Prize struct {
 	Stocked   *int64 `json:"stocked"`
 	Issued    int64  `json:"issued"`
 	Remaining *int64 `json:"remaining"`
-	// Given is the value of the units that were issued.
+	// Given is the total value of the issued units.
 	Given string `json:"given"`
 	// Codes, Places and Reserve are set only for a prize with codes.
 	Codes   bool   `json:"codes,omitzero"`
 	Places  *int64 `json:"places,omitzero"`
 	Reserve *int64 `json:"reserve,omitzero"`
-	// Display holds the display texts, and is left out if there are none.
+	// Display contains the display texts. It is left out if there are none.
 	Display *Display `json:"display,omitzero"`
 }
 
-// Display holds the display texts of a prize. Texts that are not shown are left out.
+// Display contains the display texts of a prize. Texts that are not set are left out.
 type Display struct {
 	Name    string `json:"name,omitzero"`
 	Text    string `json:"text,omitzero"`
@@ -45,7 +45,7 @@ type Prizes struct {
 	Prizes []Prize `json:"prizes"`
 }
 
-// ShowPrize shows a prize.
+// ShowPrize converts a prize to its response type.
 func ShowPrize(p *draw.Prize) Prize {
 	shown := Prize{
 		ID: p.ID, Name: p.Name, Value: p.Value.StringFixed(2), Kind: KindOf(p), Issued: p.Issued, Given: p.Given().StringFixed(2),
@@ -68,7 +68,7 @@ func KindOf(p *draw.Prize) draw.Kind {
 	return draw.KindBlank
 }
 
-// Read converts the shown prize back to the domain.
+// Read converts the prize to the domain.
 func (p *Prize) Read() (draw.Prize, error) {
 	read := draw.Prize{ID: p.ID, Name: p.Name, Kind: p.Kind, Stocked: draw.EndlessStock, Issued: p.Issued, HasCodes: p.Codes}
 	if p.Places != nil {
@@ -98,7 +98,7 @@ type NewPrize struct {
 	Kind  *string `json:"kind"`
 	// Stock may be omitted for a blank, which is then endless.
 	Stock *int64 `json:"stock,omitzero"`
-	// Codes makes a prize with codes, which begins without stock.
+	// Codes means that the prize has codes; it then begins without stock.
 	Codes bool `json:"codes,omitzero"`
 }
 
@@ -140,7 +140,7 @@ type PrizeChange struct {
 }
 
 // DisplayChange changes the display texts of a prize. A member that is null or empty
-// removes the text; an absent member leaves it unchanged.
+// removes its text. A text whose member is absent does not change.
 type DisplayChange struct {
 	Name    jsontext.Value `json:"name,omitzero"`
 	Text    jsontext.Value `json:"text,omitzero"`
@@ -191,7 +191,7 @@ type Stocking struct {
 	Reason string `json:"reason"`
 }
 
-// Stocked is a move of stock that was made.
+// Stocked is the result of a move of stock.
 type Stocked struct {
 	Pool      string `json:"pool"`
 	Prize     string `json:"prize"`
@@ -206,7 +206,7 @@ type Stocked struct {
 	Replayed  bool   `json:"replayed"`
 }
 
-// ShowStocked shows a move that was made.
+// ShowStocked returns a move in the form of the response to it.
 func ShowStocked(m *draw.Move) Stocked {
 	return Stocked{
 		Pool: m.PoolID, Prize: m.PrizeID, Delta: m.Delta, Reason: m.Reason, Actor: m.Actor, Version: m.Version,
@@ -221,17 +221,18 @@ type Imported struct {
 	Added     int    `json:"added"`
 	Restocked int    `json:"restocked"`
 	Units     int64  `json:"units"`
-	// Version is the version of the pool after the import, or for a dry run the expected
+	// Version is the version of the pool after the import. For a dry run it is the expected
 	// version.
 	Version  int64 `json:"version"`
 	Replayed bool  `json:"replayed"`
-	// Encoding is the file's encoding; windows-1252 is a guess.
+	// Encoding is the file's encoding. If it is windows-1252, it was guessed.
 	Encoding draw.Encoding `json:"encoding"`
-	// Value is the value of the added units, StockValue the value of all units that
-	// would then remain in the pool. Both are set only for a dry run.
+	// Value is the value of the added units. StockValue is the value of all units that would
+	// then remain in the pool. Both are set only for a dry run.
 	Value      *string `json:"value,omitzero"`
 	StockValue *string `json:"stock_value,omitzero"`
-	// Prizes are the first prizes that the import would change, for a dry run.
+	// Prizes are the first prizes that the import would change. They are set only for a dry
+	// run.
 	Prizes []ImportedPrize `json:"prizes,omitempty"`
 }
 
@@ -245,7 +246,7 @@ type ImportedPrize struct {
 	Stocked *int64 `json:"stocked"`
 }
 
-// ShowImported shows the result of an import.
+// ShowImported converts the result of an import to its response type.
 func ShowImported(w *draw.Import, done *draw.Imported) Imported {
 	shown := Imported{
 		Pool: w.PoolID, DryRun: w.DryRun, Added: done.Added, Restocked: done.Restocked, Units: done.Units, Version: done.Version, Replayed: done.Replayed,
@@ -277,9 +278,9 @@ func (c *Client) ChangePrize(ctx context.Context, poolID, prizeID string, change
 	return send[Prize](ctx, c, newCall(http.MethodPatch, poolPath(poolID, "prizes", prizeID)), change)
 }
 
-// Stock moves stock, once for each key. Without a key, a retry is not reported as a
-// replay. Errors: CodePoolNotFound, CodePrizeNotFound, CodeStockBelowIssued,
-// CodeKeyReused.
+// Stock moves stock. Calls with the same key move it once. Without a key, a retry is not
+// reported as a replay. Errors: CodePoolNotFound, CodePrizeNotFound,
+// CodeStockBelowIssued, CodeKeyReused.
 func (c *Client) Stock(ctx context.Context, poolID, prizeID, key string, s Stocking) (Stocked, error) {
 	call := newCall(http.MethodPost, poolPath(poolID, "prizes", prizeID, "stock"))
 	call.Key, call.IsNamed = key, true
@@ -288,20 +289,20 @@ func (c *Client) Stock(ctx context.Context, poolID, prizeID, key string, s Stock
 	return m, err
 }
 
-// importAttemptMax bounds the request of an import: longer than the service's
-// own limits of its parts.
+// importAttemptMax bounds the request of an import. It exceeds the service's own limits
+// for the parts of an import.
 const importAttemptMax = 3 * time.Minute
 
-// newImport is a call that sends a file.
+// newImport returns a call that sends a file.
 func newImport(path, key string, file io.Reader) Call {
 	call := newCall(http.MethodPost, path)
 	call.Key, call.ContentType, call.From, call.AttemptMax = key, typeCSV, file, importAttemptMax
 	return call
 }
 
-// Import stocks a pool from a file, once for each key. It ignores the actor of w.
-// Without a key, a retry is not reported as a replay. Errors: CodeInvalidRequest,
-// CodePoolNotFound, CodeKeyReused, CodeBodyTooLarge, CodeOverloaded.
+// Import stocks a pool from a file. Calls with the same key import it once. Without a
+// key, a retry is not reported as a replay. It ignores the actor of w. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodeKeyReused, CodeBodyTooLarge, CodeOverloaded.
 func (c *Client) Import(ctx context.Context, w *draw.Import, file io.Reader) (Imported, error) {
 	query := url.Values{"reason": {w.Reason}}
 	if w.DryRun {

@@ -11,7 +11,7 @@ import (
 type User struct {
 	Limits []UserLimit `json:"limits"`
 	Misses int64       `json:"misses"`
-	// GuaranteedIn is 1 if the next draw is guaranteed, null without a guarantee.
+	// GuaranteedIn is 1 if the next draw is guaranteed to win, null without a guarantee.
 	GuaranteedIn *int64 `json:"guaranteed_in"`
 	Blocked      bool   `json:"blocked"`
 }
@@ -25,7 +25,7 @@ type UserLimit struct {
 	ResetsAt *string `json:"resets_at"`
 }
 
-// ShowUser shows the standing of a user.
+// ShowUser converts the standing of a user to its response type.
 func ShowUser(s *urn.Standing) User {
 	shown := User{
 		Misses: s.Misses, Blocked: s.Blocked,
@@ -39,7 +39,7 @@ func ShowUser(s *urn.Standing) User {
 	return shown
 }
 
-// Erased is the number of awards in which a user was replaced. It does not repeat the
+// Erased is the number of awards in which a user was replaced. It does not contain the
 // user.
 type Erased struct {
 	Pool   string `json:"pool"`
