@@ -11,7 +11,8 @@ import (
 type User struct {
 	Limits []UserLimit `json:"limits"`
 	Misses int64       `json:"misses"`
-	// GuaranteedIn is 1 if the next draw is guaranteed to win, null without a guarantee.
+	// GuaranteedIn is the number of draws up to the guaranteed one, 1 if it is the next
+	// draw; null without a guarantee.
 	GuaranteedIn *int64 `json:"guaranteed_in"`
 	Blocked      bool   `json:"blocked"`
 }

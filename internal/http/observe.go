@@ -214,7 +214,7 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 		}, []string{"route", "method"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "drawsvc_tokens_refused_total",
-			Help: "Bearer tokens refused, by reason: wrong, expired, or unread because the address had sent too many wrong ones.",
+			Help: "Bearer tokens refused, by reason: wrong or expired.",
 		}, []string{"reason"}),
 	}
 	m.reclaimed = prometheus.NewCounter(prometheus.CounterOpts{

@@ -116,6 +116,7 @@ SELECT pools.id, %[1]d + n, %[1]d + n * %[2]d, %[1]d + n * %[2]d + %[3]d, n < 0,
 	})
 	t.Logf("read %d to count %d open moves", read, m.fresh)
 	require.LessOrEqual(t, read, readMax(m.fresh), "open moves")
+	spanOfHidden(t, m, s)
 	if m.dialect == "sqlite" { // a page of the file contains many items
 		return
 	}
@@ -124,6 +125,34 @@ SELECT pools.id, %[1]d + n, %[1]d + n * %[2]d, %[1]d + n * %[2]d + %[3]d, n < 0,
 AND NOT EXISTS (SELECT 1 FROM hidden_items AS h WHERE h.pool_id = agenda.pool_id AND agenda.item BETWEEN h.first_item AND h.last_item)`, "many"))
 	})
 	require.Greater(t, read, readMax(m.fresh), "it must break the bound, or that bounds nothing")
+}
+
+// spanOfHidden tests that the amount read of a span of an agenda does not depend on how many
+// hidden items the span has. The broken double reads by time.
+func spanOfHidden(t *testing.T, m metered, s *stock.Store) {
+	const isHidden = `EXISTS (SELECT 1 FROM hidden_items AS h WHERE h.pool_id = agenda.pool_id AND agenda.item BETWEEN h.first_item AND h.last_item)`
+	from := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+	page := draw.AgendaPage{Part: draw.AgendaDue, Kind: draw.ItemStock, From: from, Limit: 100}
+	readsOf := func() (page100, byTime int64) {
+		page100 = m.count(t, s, func() {
+			found, _, err := s.AgendaPart(t.Context(), "many", page)
+			require.NoError(t, err)
+			require.Empty(t, found)
+		})
+		return page100, m.count(t, s, func() {
+			require.NoError(t, m.drain(t.Context(), s.Engine().Read, `SELECT item FROM agenda WHERE pool_id = ? AND done = 0 AND what = 'stock' AND at >= ? AND NOT `+isHidden, "many", s.Engine().Time(from)))
+		})
+	}
+	none, byTimeNone := readsOf()
+	_, err := s.LockDB().ExecContext(t.Context(), m.rebind(`UPDATE agenda SET at = ? WHERE pool_id = 'many' AND done = 0 AND `+isHidden), s.Engine().Time(from.AddDate(0, 1, 0)))
+	require.NoError(t, err)
+	all, byTimeAll := readsOf()
+	t.Logf("read %d with no hidden item in the span, %d with all; by time %d and %d", none, all, byTimeNone, byTimeAll)
+	few := int64(m.fresh / 8)
+	require.InDelta(t, none, all, float64(few))
+	if m.dialect != "sqlite" { // a page of the file contains many items
+		require.Greater(t, byTimeAll-byTimeNone, few, "it must break the bound, or that bounds nothing")
+	}
 }
 
 // fillRuled is fillPool for a pool in which an item of the agenda has planned each move,

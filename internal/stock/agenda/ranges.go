@@ -56,7 +56,7 @@ func openIn(columns squirrel.SelectBuilder, poolID string, ranges []itemRange) (
 		var parts []string
 		var args []any
 		for _, r := range some {
-			parts = append(parts, "SELECT pool_id, at, what, body, done FROM agenda WHERE pool_id = ? AND item BETWEEN ? AND ?")
+			parts = append(parts, "SELECT pool_id, item, at, what, body, actor, done FROM agenda WHERE pool_id = ? AND item BETWEEN ? AND ?")
 			args = append(args, poolID, r.first, r.last)
 		}
 		query := columns.From("pools").Join("("+strings.Join(parts, " UNION ALL ")+") AS agenda ON agenda.pool_id = pools.id", args...)

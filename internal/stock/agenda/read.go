@@ -56,11 +56,10 @@ func (p *Planner) visible(query squirrel.SelectBuilder) squirrel.SelectBuilder {
 
 // AgendaPart returns a page of a part of a pool's agenda, in the order of that part. If
 // open moves of stock are left out, the first page returns their number in omitted. A key
-// orders the rows, so a page does not read all items. It does read the items that its
-// filter drops, and the hidden moves that are due before its last item. For each open
-// item it also reads the pool's hidden lists. The part of hidden items is always read as
-// a whole. Errors: CodePoolNotFound, CodeInvalidRequest if no item of that part has the
-// number After, and those of the store.
+// orders the rows, so a page does not read all items, only those that its filter drops. If
+// the pool has hidden lists, it reads all open moves of stock that are not hidden. The
+// part of hidden items is always read as a whole. Errors: CodePoolNotFound,
+// CodeInvalidRequest if no item of that part has the number After, and those of the store.
 func (p *Planner) AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) (items []draw.Item, omitted int64, err error) {
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		if page.Part == draw.AgendaHidden {
@@ -173,19 +172,39 @@ func (p *Planner) openByTime(ctx context.Context, tx *sql.Tx, poolID string, pag
 		if page.Kind != "" && page.Kind != kind || kind == draw.ItemMoment || page.WithoutStock && kind == draw.ItemStock {
 			continue // open moments are hidden
 		}
-		query := p.within(p.visible(p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})), &page)
-		if after != nil {
-			at := p.ledger.Engine.Time(after.At)
-			query = query.Where(squirrel.GtOrEq{"at": at}).Where(squirrel.Or{squirrel.Gt{"at": at}, squirrel.Gt{"item": after.Number}})
-		}
-		items, err := ledger.SelectAll(ctx, tx, query.OrderBy("at", "item").Limit(uint64(page.Limit)), scanItem) //nolint:gosec // checked by the caller
+		of, err := p.visibleOf(ctx, tx, poolID, kind)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, items...)
+		for _, query := range of {
+			query = p.within(query, &page)
+			if after != nil {
+				at := p.ledger.Engine.Time(after.At)
+				query = query.Where(squirrel.GtOrEq{"at": at}).Where(squirrel.Or{squirrel.Gt{"at": at}, squirrel.Gt{"item": after.Number}})
+			}
+			items, err := ledger.SelectAll(ctx, tx, query.OrderBy("at", "item").Limit(uint64(page.Limit)), scanItem) //nolint:gosec // checked by the caller
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, items...)
+		}
 	}
 	slices.SortFunc(found, byTime)
 	return found, nil
+}
+
+// visibleOf returns the queries that read a pool's open items of a kind that are not hidden.
+// If the pool has hidden items, moves of stock are read by their numbers: a read by time
+// passes the hidden ones of the span, and its duration would reveal how many these are.
+func (p *Planner) visibleOf(ctx context.Context, tx *sql.Tx, poolID string, kind draw.ItemKind) ([]squirrel.SelectBuilder, error) {
+	if kind == draw.ItemStock {
+		hidden, err := p.hiddenRanges(ctx, tx, poolID)
+		if err != nil || len(hidden) > 0 {
+			columns := p.ledger.Builder().Select(itemColumns()...).Where(squirrel.Eq{"agenda.what": string(kind)})
+			return openIn(columns, poolID, between(hidden)), err
+		}
+	}
+	return []squirrel.SelectBuilder{p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})}, nil
 }
 
 func byNumber(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) }

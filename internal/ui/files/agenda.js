@@ -1,6 +1,6 @@
 // The agenda of a pool as a time line: its planned items, and those that are done.
 
-import { agendaKey, agendaPath, readPart } from "./agendaread.js";
+import { agendaPath, follow, readPart } from "./agendaread.js";
 import { call, part, send } from "./api.js";
 import { ask, complain } from "./dialog.js";
 import { button, count, field, folded, h, moment, pill, time } from "./dom.js";
@@ -39,15 +39,9 @@ export async function agendaSection(at) {
     ].filter(Boolean));
   };
   await read();
-  let seen = agendaKey(at.pool);
   return {
     elements: [h("div", { class: "title" }, h("h2", {}, t("agenda.title")), mayAct() && button(t("agenda.add"), () => add(at, path, read), "changes")), line],
-    set(pool) {
-      const now = agendaKey(pool);
-      if (now === seen) return;
-      seen = now;
-      read().catch(() => {});
-    },
+    set: follow(at, read),
   };
 }
 

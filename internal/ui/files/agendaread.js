@@ -5,7 +5,7 @@ import { get, pages, part } from "./api.js";
 export const agendaPath = (at) => `admin/pools/${part(at.id)}/agenda`;
 
 /** A value that changes when items are planned, removed or done, and not with each draw: the number of entries of the history that are not awards. */
-export const agendaKey = (pool) => pool.version - pool.awards;
+const agendaKey = (pool) => pool.version - pool.awards;
 
 const pageMax = 1000;
 
@@ -25,6 +25,28 @@ export async function readPart(path, query, n, signal) {
   }
   found.items = [...new Map(found.items.map((line) => [keyOf(line), line])).values()];
   return found;
+}
+
+const failedRest = 5000;
+
+/**
+ * Returns a function that reads the agenda again after changes other than draws. If reading
+ * takes long, it reads less often. A failed read is repeated.
+ */
+export function follow(at, read) {
+  let seen = agendaKey(at.pool), isFollowing = false;
+  return async () => {
+    if (isFollowing) return;
+    isFollowing = true;
+    while (seen !== agendaKey(at.pool) && !at.signal.aborted) {
+      const now = agendaKey(at.pool), began = Date.now();
+      const isRead = await read().then(() => true, () => false);
+      if (isRead) seen = now;
+      const rest = Math.max(4 * (Date.now() - began), isRead ? 0 : failedRest);
+      await new Promise((resolve) => { setTimeout(resolve, rest); });
+    }
+    isFollowing = false;
+  };
 }
 
 /** Reads the planned states of a pool, in their order. */

@@ -1,10 +1,10 @@
 // The calendar of a pool: its agenda as a grid of days, or of the hours of one day, and
 // prizes.
 
-import { agendaKey, agendaPath, linesMax, readStates } from "./agendaread.js";
+import { agendaPath, follow, linesMax, readStates } from "./agendaread.js";
 import { addByHand, openCell, removePlan } from "./calendarcell.js";
 import { fill, fillByFile } from "./calendarfill.js";
-import { datesOf, daysOf, daysShown, gridOf, hoursOfDay, pageOf, readEnds, readRows, worthOf } from "./calendargrid.js";
+import { datesOf, daysOf, daysShown, gridOf, hoursOfDay, pageOf, readEnds, readHidden, readRows, worthOf } from "./calendargrid.js";
 import { complain } from "./dialog.js";
 import { button, count, h, say } from "./dom.js";
 import { amountOf } from "./money.js";
@@ -22,11 +22,11 @@ export async function calendarSection(at) {
   Object.assign(own, facts(at, own), { refocus: () => place.querySelector("[tabindex='0']")?.focus() });
   const read = async () => {
     const reading = ++own.reading, path = agendaPath(at);
-    const [ends, states] = await Promise.all([readEnds(path, at.signal), readStates(path, at.signal)]);
-    const rows = rowsOf(own, ends), shown = await readRows(path, rows.rows, at.signal);
+    const [ends, lines, states] = await Promise.all([own.agenda ?? readEnds(path, at.signal), readHidden(path, at.signal), readStates(path, at.signal)]);
+    const shown = await readShown(path, own, ends, lines, at.signal);
     if (at.signal.aborted || reading !== own.reading) return;
     at.plans = { ...at.plans, states };
-    Object.assign(own, rows, { agenda: { ...ends, ...shown } });
+    Object.assign(own, shown);
     draw(at, own, { title, note, secret, place, moves }, read);
   };
   await read();
@@ -40,18 +40,12 @@ export async function calendarSection(at) {
   };
 }
 
-/** Reads the agenda again after changes other than draws, and less often if reading takes long. */
-function follow(at, read) {
-  let seen = agendaKey(at.pool), rest = 0, isReading = false;
-  return (pool) => {
-    const now = agendaKey(pool), began = Date.now();
-    if (now === seen || isReading || began < rest) return;
-    isReading = true;
-    read().then(() => { seen = now; }).catch(() => {}).finally(() => {
-      isReading = false;
-      rest = Date.now() + 4 * (Date.now() - began);
-    });
-  };
+/** Reads the rows that are shown. If the agenda has become longer or shorter since its ends were read, the rows may be others. */
+async function readShown(path, own, ends, lines, signal) {
+  const rows = rowsOf(own, { ...ends, ...lines }), read = await readRows(path, rows.rows, signal);
+  const { first, last } = read;
+  if (first === ends.first && last === ends.last) return { ...rows, agenda: { ...lines, ...read } };
+  return readShown(path, own, { first, last }, lines, signal);
 }
 
 /** The rows that are shown: the hours of one day, or the days of a page; earlier and later mean that there are other pages. */

@@ -13,21 +13,24 @@ export const daysShown = 42; // on one page
 const iso = (ms) => new Date(ms).toISOString();
 const within = ({ from, to }) => `from=${iso(from)}&to=${iso(to)}`;
 
-/**
- * Reads the first and the last instant of an agenda, the lines for hidden items, whether
- * these are all, and the number of moves that this role does not see.
- */
-export async function readEnds(path, signal) {
-  const [{ first, last, hidden = 0 }, lines] = await Promise.all([get(`${path}/sums`, { signal }), readPart(path, "part=hidden", linesMax, signal)]);
-  return { first: first && Date.parse(first), last: last && Date.parse(last), hidden: lines.items.map((line) => spanOf(line.hidden)), hasAllLines: lines.isWhole, secret: hidden };
+/** The first and the last instant of visible items, and the number of moves that this role does not see, from the sums of an agenda. */
+const endsOf = ({ first, last, hidden = 0 }) => ({ first: first && Date.parse(first), last: last && Date.parse(last), secret: hidden });
+
+/** Reads the first and the last instant of an agenda. */
+export const readEnds = async (path, signal) => endsOf(await get(`${path}/sums`, { signal }));
+
+/** Reads the lines for hidden items, and whether these are all. */
+export async function readHidden(path, signal) {
+  const lines = await readPart(path, "part=hidden", linesMax, signal);
+  return { hidden: lines.items.map((line) => spanOf(line.hidden)), hasAllLines: lines.isWhole };
 }
 
-/** Reads the units that an agenda releases in each of the rows, before and after them, the planned states and rules within them, and whether these are all. */
+/** Reads the units that an agenda releases in each of the rows, before and after them, its first and last instant, the planned states and rules within the rows, and whether these are all. */
 export async function readRows(path, rows, signal) {
   const bounds = [rows[0].from, ...rows.map((row) => row.to)], range = within({ from: bounds[0], to: bounds.at(-1) });
   const notes = ["due", "done"].flatMap((name) => ["state", "rules"].map((kind) => readPart(path, `part=${name}&kind=${kind}&${range}`, linesMax, signal)));
-  const [{ sums }, ...found] = await Promise.all([get(`${path}/sums?at=${bounds.map(iso).join()}`, { signal }), ...notes]);
-  return { sums, notes: found.flatMap(({ items }) => items.map(itemOf)).sort(inTime), hasAllNotes: found.every(({ isWhole }) => isWhole) };
+  const [found, ...noted] = await Promise.all([get(`${path}/sums?at=${bounds.map(iso).join()}`, { signal }), ...notes]);
+  return { ...endsOf(found), sums: found.sums, notes: noted.flatMap(({ items }) => items.map(itemOf)).sort(inTime), hasAllNotes: noted.every(({ isWhole }) => isWhole) };
 }
 
 /** Reads at most n items of a prize in a row. If there are more, open items take precedence. */

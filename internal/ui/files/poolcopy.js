@@ -2,7 +2,7 @@
 
 import { part, send } from "./api.js";
 import { agendaPath } from "./agendaread.js";
-import { readEnds } from "./calendargrid.js";
+import { readEnds, readHidden } from "./calendargrid.js";
 import { ask } from "./dialog.js";
 import { copied, field, h, say } from "./dom.js";
 import { namedFields } from "./newpool.js";
@@ -11,7 +11,7 @@ import { dateAfter, dateOf, daysBetween, dayWords } from "./zone.js";
 
 /** The first instant of an agenda that can be seen, undefined for none. */
 async function beginning(at) {
-  const { first, hidden } = await readEnds(agendaPath(at), at.signal);
+  const [{ first }, { hidden }] = await Promise.all([readEnds, readHidden].map((read) => read(agendaPath(at), at.signal)));
   const spans = hidden.filter((line) => line.from).map((line) => line.begin);
   return [first, ...spans].filter(Boolean).sort((a, b) => a - b)[0];
 }
