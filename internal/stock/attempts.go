@@ -10,6 +10,62 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
+// The types of attempts: see package engine.
+type (
+	// TxOptions are the options for an attempt at a batch.
+	TxOptions = engine.TxOptions
+	// Fence is the fencing token of an external lock.
+	Fence = engine.Fence
+	// Tx is one attempt at deciding a batch.
+	Tx = engine.Tx
+	// SharedPool is a small batch that may share a transaction.
+	SharedPool = engine.SharedPool
+	// SharedTx is one transaction for small batches of several pools.
+	SharedTx = engine.SharedTx
+	// Error is an error of the database with its class.
+	Error = engine.Error
+	// Class states what a database's error means for the current draws.
+	Class = engine.Class
+)
+
+// The classes, starting with the most harmless one.
+const (
+	ClassOther       = engine.ClassOther
+	ClassDue         = engine.ClassDue
+	ClassConflict    = engine.ClassConflict
+	ClassKnownKey    = engine.ClassKnownKey
+	ClassStaleToken  = engine.ClassStaleToken
+	ClassUnavailable = engine.ClassUnavailable
+	ClassUnknown     = engine.ClassUnknown
+)
+
+// ReasonLockWait is the reason of a conflict with a session that holds the requested
+// row.
+const ReasonLockWait = engine.ReasonLockWait
+
+// ReasonTurn is the reason of a conflict over a user's turn that already exists.
+const ReasonTurn = engine.ReasonTurn
+
+// The errors with which the guarded write refuses a plan.
+var (
+	// ErrConflict means that the pool has left the head that the plan was made from.
+	ErrConflict = engine.ErrConflict
+	// ErrKnownUser means that a user has turns although the plan supposed none.
+	ErrKnownUser = engine.ErrKnownUser
+	// ErrDue means that a due item of the pool's agenda comes first.
+	ErrDue = engine.ErrDue
+	// ErrStaleToken means that the pool was written with a later token of the same
+	// lock.
+	ErrStaleToken = engine.ErrStaleToken
+)
+
+// ClassOf returns the class of err, ClassOther if it has none.
+func ClassOf(err error) Class { return engine.ClassOf(err) }
+
+// ErrorUnavailable converts err, with which the database refused a statement, to an error
+// for callers. It states that nothing happened.
+func ErrorUnavailable(err error) *draw.Error { return engine.ErrorUnavailable(err) }
+
 // Read begins an attempt to decide a batch on the urn's pool. It reads the pool's row,
 // and the prizes that have changed since the urn's version, into the urn. With o.Lock the
 // row stays locked until the attempt ends. If the pool's state does not follow from the

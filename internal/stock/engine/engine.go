@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/periodic"
 )
 
@@ -76,14 +75,6 @@ type Engine struct {
 	// runs.
 	asking   sync.WaitGroup
 	isAsking atomic.Bool
-}
-
-// Attempts makes attempts at batches, in the form that suits the database.
-type Attempts interface {
-	// Read, Resume and Write implement the methods of stock.Store with these names.
-	Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error)
-	Resume(ctx context.Context, o TxOptions) (Tx, error)
-	Write(ctx context.Context, p *urn.Plan, o TxOptions) error
 }
 
 // Pooling states how a proxy shares the sessions of the server.
