@@ -32,6 +32,23 @@ type Request struct {
 	Receipt bool
 }
 
+// Check returns an error unless the request may be decided.
+func (r *Request) Check() error {
+	if err := CheckID("pool", r.PoolID); err != nil {
+		return err
+	}
+	if err := CheckUser(r.UserID); err != nil {
+		return err
+	}
+	if _, erased := ErasedTag(r.UserID); erased {
+		return Errorf(CodeInvalidRequest, "user is reserved: it stands for one who was erased")
+	}
+	if err := CheckCount(r.Count); err != nil {
+		return err
+	}
+	return CheckKey(r.DrawID)
+}
+
 // Award is the durable record that a draw took one unit.
 type Award struct {
 	// Version is the pool's version that this award made, from 1.

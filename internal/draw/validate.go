@@ -269,22 +269,5 @@ func (p *Prize) CheckFinite(units int64) error {
 	return nil
 }
 
-// Check returns an error unless the request may be decided.
-func (r *Request) Check() error {
-	if err := CheckID("pool", r.PoolID); err != nil {
-		return err
-	}
-	if err := CheckUser(r.UserID); err != nil {
-		return err
-	}
-	if _, erased := ErasedTag(r.UserID); erased {
-		return Errorf(CodeInvalidRequest, "user is reserved: it stands for one who was erased")
-	}
-	if err := CheckCount(r.Count); err != nil {
-		return err
-	}
-	return CheckKey(r.DrawID)
-}
-
 // Cents returns a value in cents; values have at most two decimals.
 func Cents(value decimal.Decimal) int64 { return value.Shift(2).IntPart() }

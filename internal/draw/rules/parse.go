@@ -424,3 +424,22 @@ func (r *reading) checkFallback() error {
 	}
 	return draw.ErrorOfMember("fallback", "is missing: %s needs an endless blank to fall back to", member)
 }
+
+// memberOrder lists the members of a rules document in the order of their publication.
+func memberOrder() []string {
+	return []string{
+		"win", "odds", "fallback", "guarantee", "limits", "budget", "zone", "tickets", "blocked", "disclose", "low", "claims",
+	}
+}
+
+// partOrder returns the order of the members within a member's objects.
+func partOrder(member string) []string {
+	return map[string][]string{
+		"odds":      {"of", "prizes"},
+		"guarantee": {"after", "prize"},
+		"limits":    {"of", "prize", "max", "per"},
+		"budget":    {"max", "per"},
+		"low":       {"prize", "below"},
+		"claims":    {"within", "prizes", "return"},
+	}[member]
+}

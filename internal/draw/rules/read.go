@@ -64,25 +64,6 @@ func unreadableRules(document []byte, why error) *draw.Rules {
 	return draw.NewUnreadableRules(canonical, why, len(members.Budget) > 0)
 }
 
-// memberOrder lists the members of a rules document in the order of their publication.
-func memberOrder() []string {
-	return []string{
-		"win", "odds", "fallback", "guarantee", "limits", "budget", "zone", "tickets", "blocked", "disclose", "low", "claims",
-	}
-}
-
-// partOrder returns the order of the members within a member's objects.
-func partOrder(member string) []string {
-	return map[string][]string{
-		"odds":      {"of", "prizes"},
-		"guarantee": {"after", "prize"},
-		"limits":    {"of", "prize", "max", "per"},
-		"budget":    {"max", "per"},
-		"low":       {"prize", "below"},
-		"claims":    {"within", "prizes", "return"},
-	}[member]
-}
-
 // arrange sorts the members of a canonical document, which are all known.
 func arrange(document *jsontext.Value) error {
 	arranged, err := inOrder(*document, memberOrder(), func(member string, part jsontext.Value) (jsontext.Value, error) {

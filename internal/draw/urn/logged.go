@@ -7,14 +7,6 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Ask is a draw request plus what the log knows about it.
-type Ask struct {
-	draw.Request
-	Log LogAnswer
-	// Skip leaves the request out of the plan, because no caller waits for its answer.
-	Skip bool
-}
-
 // LogState is what the pool's log knows about a draw.
 type LogState int32
 

@@ -7,6 +7,14 @@ import (
 	"drawsvc/internal/draw"
 )
 
+// Ask is a draw request plus what the log knows about it.
+type Ask struct {
+	draw.Request
+	Log LogAnswer
+	// Skip leaves the request out of the plan, because no caller waits for its answer.
+	Skip bool
+}
+
 // Plan is the decision on a batch of requests. Its awards are based on the pool at From,
 // and each makes one version. Its units are out of the urn until [Plan.Undo] returns
 // them.

@@ -1,7 +1,11 @@
 package urn
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"iter"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -197,46 +201,6 @@ func (u *Urn) Seen(s Snapshot) bool {
 	return true
 }
 
-// commitTo sets the version that committed the pool to its numbers, and the version that
-// opened it with a round; 0 for none. If one of them changes, it drops the secrets: a new
-// round changes all numbers.
-func (u *Urn) commitTo(version, opened int64) {
-	if u.committed != version || u.opened != opened {
-		u.ForgetSecrets()
-		u.committed, u.opened = version, opened
-	}
-}
-
-// Opened returns the version of the change that opened the pool with a round of its
-// beacon, 0 for none.
-func (u *Urn) Opened() int64 { return u.opened }
-
-// LacksSecrets reports whether the pool is committed to its numbers, and
-// [Urn.SetSecrets] was not called yet.
-func (u *Urn) LacksSecrets() bool { return u.committed != 0 && !u.asked }
-
-// IsAway reports whether the pool is committed to numbers that are unavailable here.
-func (u *Urn) IsAway() bool { return u.committed != 0 && u.asked && u.secrets.Seeds == nil }
-
-// AskedOf returns the AskedOf of the secrets that were last set.
-func (u *Urn) AskedOf() any { return u.secrets.AskedOf }
-
-// ForgetSecrets makes the urn lack secrets again.
-func (u *Urn) ForgetSecrets() { u.secrets, u.source, u.asked = Secrets{}, nil, false }
-
-// SetSecrets gives a committed pool its numbers and the signer of its receipts. Without
-// seeds, all draws are refused with CodeSeedUnavailable. Without a signer, draws that
-// request a receipt are refused with the same code.
-func (u *Urn) SetSecrets(s Secrets) {
-	u.secrets, u.source, u.asked = s, nil, true
-	if s.Seeds != nil {
-		u.source = s.Seeds
-	}
-}
-
-// Seeds returns the numbers of a committed pool, nil if they are unavailable.
-func (u *Urn) Seeds() Seeds { return u.secrets.Seeds }
-
 // Pause returns the message of a paused pool to callers that draw, the zero value for any
 // other pool.
 func (u *Urn) Pause() draw.Pause { return u.pause }
@@ -430,3 +394,75 @@ func (u *Urn) rules() *draw.Rules {
 
 // Rules returns the rules in force, nil for none, or if nothing is cached.
 func (u *Urn) Rules() *draw.Rules { return u.rules() }
+
+// Numbers is the randomness of one version of a pool. The order in which it is used is
+// a contract. Without rules: one number, for the unit. Under the stock law: one for the
+// win if the rules have a chance below 1, then one for the unit. Under the fixed law:
+// one number. Nothing else uses a number.
+type Numbers interface {
+	// Below returns a number from 0 to limit-1, each equally likely. limit is at
+	// least 1.
+	Below(limit int64) int64
+}
+
+// deck gives every version of a pool its random numbers: the numbers of a version are a
+// function of the key and the version, and do not depend on the batch or the attempt.
+// After a failed write, the draws are planned again with the same numbers. So a failure
+// that depends on the drawn units cannot bias the odds (law 3).
+//
+// The key is secret, and each history that is read gets a new key: after a restore the
+// versions of the lost history occur again, and their results are known.
+type deck struct {
+	// block is the input of the hash: a counter, the key and the version.
+	block [4 + keySize + 8]byte
+}
+
+const keySize = 32
+
+func newDeck() *deck {
+	d := &deck{}
+	// Read never fails: without randomness it ends the program.
+	_, _ = rand.Read(d.block[4 : 4+keySize])
+	return d
+}
+
+// begin sets n to the numbers of a version, beginning with its first.
+func (d *deck) begin(n *stream, version int64) {
+	n.block, n.left = d.block, 0
+	binary.BigEndian.PutUint64(n.block[4+keySize:], uint64(version))
+}
+
+// stream yields the numbers of one version: SHA-256(counter, key, version) for the
+// counters 1, 2, …, four words of 64 bits each. This is the one-step key derivation of
+// NIST SP 800-56C, with inputs of fixed length.
+type stream struct {
+	block [4 + keySize + 8]byte
+	words [sha256.Size]byte
+	left  int // bytes of words that were not used
+}
+
+func (n *stream) next() uint64 {
+	if n.left == 0 {
+		binary.BigEndian.PutUint32(n.block[:4], binary.BigEndian.Uint32(n.block[:4])+1)
+		n.words, n.left = sha256.Sum256(n.block[:]), sha256.Size
+	}
+	word := binary.BigEndian.Uint64(n.words[sha256.Size-n.left:])
+	n.left -= 8
+	return word
+}
+
+// Below returns a number from 0 to limit-1, each equally likely.
+func (n *stream) Below(limit int64) int64 { return Below(limit, n.next) }
+
+// Below returns a number from 0 to limit-1, each equally likely if all words are equally
+// likely. It keeps only the bits of a word that limit-1 needs, and rejects the word if
+// the result is too large. A modulo would favour the small numbers. On average it needs
+// fewer than two words. limit is at least 1.
+func Below(limit int64, next func() uint64) int64 {
+	mask := uint64(1)<<bits.Len64(uint64(limit-1)) - 1
+	for {
+		if v := next() & mask; v < uint64(limit) {
+			return int64(v)
+		}
+	}
+}
