@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,48 @@ import (
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
+
+// Agendas reads the agendas of pools.
+type Agendas interface {
+	// Agenda returns at most limit items with a number above after, in order; if open is
+	// set, it leaves out items that are done.
+	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
+	// Opening returns when the agenda opens a pool next, and when it pauses or closes
+	// it; zero times for never.
+	Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error)
+	// CheckAgendaFile returns the items that a CSV file would plan, and plans nothing.
+	CheckAgendaFile(ctx context.Context, poolID string, file io.Reader) ([]draw.Item, draw.Encoding, error)
+}
+
+// AgendaParts reads parts of the agendas of pools.
+type AgendaParts interface {
+	// AgendaPart returns a page of a part of an agenda, in the order of that part. If the
+	// first page leaves out open moves of stock, omitted is their number.
+	AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) (items []draw.Item, omitted int64, err error)
+	// AgendaSums returns the units that an agenda releases, by prize and by the spans between
+	// times. withoutStock leaves open moves of stock out.
+	AgendaSums(ctx context.Context, poolID string, times []time.Time, withoutStock bool) (draw.AgendaSums, error)
+}
+
+// Planner changes the agendas of pools.
+type Planner interface {
+	// PlanItem plans an item, only once under the same key unless it is "".
+	PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error)
+	RemoveItem(ctx context.Context, poolID string, item int64, actor string) error
+	// RemovePlanned removes the open items that the change of a version planned together.
+	RemovePlanned(ctx context.Context, poolID string, version int64, actor string) (removed int64, err error)
+}
+
+// Scheduler plans many items as one change, completely or not at all.
+type Scheduler interface {
+	// PlanMoment plans a moment as an import of one item.
+	PlanMoment(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Planned, error)
+	// ImportAgenda plans the items of a CSV file, only once under the same key unless
+	// it is "".
+	ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error)
+	// SpreadAgenda plans the items of a schedule, with the same rule for keys.
+	SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error)
+}
 
 // visibleItems returns the items that the caller may see. Only admins see open stock
 // items, because the time at which a unit is released is the best time to draw. The

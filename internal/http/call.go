@@ -3,7 +3,6 @@ package http
 import (
 	"cmp"
 	"context"
-	"maps"
 	"math"
 	nethttp "net/http"
 	"net/url"
@@ -17,8 +16,8 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	"drawsvc/internal/http/gate"
 	"drawsvc/internal/http/packed"
+	"drawsvc/internal/http/problem"
 )
 
 // call is one request on its way through a route. Copies of a call refer to the same
@@ -37,6 +36,77 @@ type call struct {
 // handler answers a call. An error that it returns becomes a problem, or cuts the
 // connection if a part of the answer was already sent.
 type handler func(c call) error
+
+// observe returns gin's handler of a route: it counts, times and logs the requests, and
+// turns errors and panics into answers.
+func (s *Server) observe(r route, handle handler) gin.HandlerFunc {
+	o := s.observed(r)
+	return func(g *gin.Context) {
+		begin := time.Now()
+		c := call{server: s, route: &o.route, gin: g, id: s.requestID(g.Request.Header)}
+		if s.traced(&o.route) {
+			s.beginSpan(&o.route, g)
+		}
+		defer c.finish(o, begin)
+		h := g.Writer.Header()
+		h["Cache-Control"], h["X-Content-Type-Options"] = s.headers.noStore, s.headers.noSniff
+		h[requestIDHeader] = []string{c.id}
+		if g.Request.TLS != nil {
+			h["Strict-Transport-Security"] = s.headers.onlyTLS
+		}
+		if err := handle(c); err != nil {
+			c.fail(err)
+		}
+	}
+}
+
+func noRoute(c call) error {
+	c.leaveBody()
+	return draw.Errorf(draw.CodeNotFound, "no call has this path")
+}
+
+func noMethod(c call) error {
+	c.leaveBody()
+	return draw.Errorf(problem.CodeMethodNotAllowed, "the Allow header lists the methods of this path")
+}
+
+// checked handles a call after its route's checks. A call that they refuse is answered
+// without reading its body.
+func checked(c call) error {
+	if err := c.check(); err != nil {
+		c.leaveBody()
+		return err
+	}
+	if pool := c.param("pool"); pool != "" {
+		c.spanPool(pool)
+		if !c.isRead() && !c.route.draws() {
+			defer c.server.dropCopies(pool) // the pool may have changed, even if the call failed
+		}
+	}
+	return c.route.handle(c)
+}
+
+// check makes the checks of the call's route: the token first, so that a caller without
+// a token gets no further information, then Accept, the path and the query.
+func (c *call) check() error {
+	var err error
+	if c.caller, err = c.server.gate.Admit(c.route.role, c.gin.Request); err != nil {
+		return err
+	}
+	if err := c.route.checkAccept(c.gin.Request.Header); err != nil {
+		return err
+	}
+	if err := c.readPath(); err != nil {
+		return err
+	}
+	if !c.route.draws() { // the log line of a draw has neither actor nor pool
+		c.gin.Set(admittedKey{}, admitted{c.caller.Name, c.param("pool")})
+	}
+	if c.gin.Request.URL.RawQuery != "" {
+		c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery)
+	}
+	return err
+}
 
 // readPath decodes and checks the parts of the path, which param returns.
 func (c call) readPath() error {
@@ -71,28 +141,6 @@ func (c call) actor() string { return cmp.Or(c.server.Actor, c.caller.Name) }
 
 // param returns a part of the path by its name in the route.
 func (c call) param(name string) string { return c.gin.Param(name) }
-
-// readQuery reads the query parameters. A parameter that the route does not have, or
-// that occurs twice, is rejected. The page of fairness has no parameters, and ignores
-// parameters that other sites add to a shared link.
-func (r *route) readQuery(raw string) (url.Values, error) {
-	if r.path == fairPath {
-		return nil, nil
-	}
-	query, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the query cannot be read")
-	}
-	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(r.query, name) {
-			return nil, draw.Errorf(draw.CodeInvalidRequest, "unknown query parameter %s", draw.Quote(name))
-		}
-		if len(query[name]) > 1 {
-			return nil, draw.Errorf(draw.CodeInvalidRequest, "query parameter %q is there twice", name)
-		}
-	}
-	return query, nil
-}
 
 // number returns a query parameter, or the default usual if the caller does not give it.
 func (c call) number(name string, least, most, usual int64) (int64, error) {
@@ -152,68 +200,6 @@ func (c call) isRead() bool {
 	return c.route.method == nethttp.MethodGet || c.route.method == nethttp.MethodHead
 }
 
-// role is the role that a call requires, and the role of a token.
-type role = access.Role
-
-const (
-	roleNone    = gate.None // anyone may call
-	roleDraw    = access.Draw
-	roleMetrics = access.Metrics
-	roleAuditor = access.Auditor
-	roleStock   = access.Stock
-	roleFulfil  = access.Fulfil
-	// roleReader is the required role of the reads that the roles auditor and fulfil may
-	// make.
-	roleReader = access.Reader
-	roleFeed   = access.FeedReader
-	roleAdmin  = access.Admin
-)
-
-// drawPath and poolDrawPath are the paths of the calls that draw.
-const (
-	drawPath     = "/draw"
-	poolDrawPath = "/pools/:pool/draws"
-)
-
-// codesPath is the path of the codes of a prize.
-const codesPath = "/admin/pools/:pool/prizes/:prize/codes"
-
-// route is one call of the interface, as data. gin's routes, the labels of the metrics
-// and the authorization are made from it.
-type route struct {
-	method, path string
-	// role is the minimum role of the caller's token.
-	role role
-	// query names the query parameters of the call.
-	query []string
-	// answers are the media types of the call's answers, the usual one first. If there
-	// are none, the call ignores Accept. Calls without media types are probes and
-	// scrapes, which must not fail because of a header; files, whose path names their
-	// format; and calls without content in the answer.
-	answers []string
-	// handle answers the call after role, path and query were checked.
-	handle handler
-}
-
-// draws reports whether the call is a draw, whose problems must state its outcome.
-func (r *route) draws() bool { return r.path == drawPath || r.path == poolDrawPath }
-
-// streams reports whether the answer lasts as long as its caller listens.
-func (r *route) streams() bool { return r.path == eventsPath }
-
-// probes reports whether machines make the call every few seconds.
-func (r *route) probes() bool {
-	return slices.Contains([]string{"/livez", "/readyz", "/metrics"}, r.path)
-}
-
-const (
-	// eventsPath is the path of the stream of events.
-	eventsPath = "/admin/events"
-	typeEvents = "text/event-stream"
-	// eventMax is the maximum time that a caller may take to receive one event.
-	eventMax = 10 * time.Second
-)
-
 // day returns a query parameter that is a day, or "" if it is not given.
 func (c call) day(name string) (string, error) {
 	values := c.query[name]
@@ -244,9 +230,6 @@ func ifMatch(h nethttp.Header, present []int64) []int64 {
 	}
 	return revisions
 }
-
-// unmatched is the name in logs and metrics for requests that match no route.
-const unmatched = "unmatched"
 
 // unhurried sets the write timeout of the answer to limit, for an answer that may take
 // longer.

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -128,4 +129,46 @@ func TestMovesAsCSV(t *testing.T) {
 	w := do(newServer(t, &fake{}), asAdmin("GET", "/admin/pools/spring/moves", "", "Accept", "text/csv"))
 	require.Equal(t, 200, w.Code)
 	require.Equal(t, "version,at,prize,delta,reason,actor,stocked,issued\n1,2026-03-04T04:06:07.000890Z,gold,10,start,admin,10,0\n", w.Body.String())
+}
+
+func (f fakeStore) PoolPage(_ context.Context, wanted draw.PoolFilter, after string, limit int) ([]draw.Pool, string, error) {
+	other := somePool("other")
+	other.Mode, other.State, other.Prizes = "optimistic", draw.StatePaused, nil
+	other.Round, other.RoundAt = 1000, at
+	err := f.note(fmt.Sprintf("pools %s %d %v", after, limit, wanted))
+	if limit < 2 {
+		return []draw.Pool{somePool("spring")}, "spring", err
+	}
+	return []draw.Pool{somePool("spring"), other}, "", err
+}
+
+func (f fakeStore) CreatePool(_ context.Context, p draw.Pool, actor string) (draw.Pool, error) {
+	return p, f.note(acted{p, actor})
+}
+
+func (f fakeStore) CopyPool(_ context.Context, fromID string, c draw.PoolCopy, actor string) (draw.Pool, []draw.Planned, error) {
+	return somePool(c.ID), []draw.Planned{sealed("")}, f.note(acted{[2]any{fromID, c}, actor})
+}
+
+func (f fakeStore) DeletePool(_ context.Context, id string, revisions []int64, actor string) error {
+	return f.note(acted{[2]any{id, revisions}, actor})
+}
+
+func (f fakeStore) ChangePrize(_ context.Context, _, id string, c draw.PrizeChange, actor string) (draw.Prize, error) {
+	return draw.Prize{ID: id, Name: "New"}, f.note(acted{c, actor})
+}
+
+func (f fakeStore) ChangePool(_ context.Context, id string, change draw.PoolChange, actor string) (draw.Pool, error) {
+	return somePool(id), f.note(acted{change, actor})
+}
+
+func (f fakeStore) AddPrize(_ context.Context, _ string, p draw.Prize, actor string) (draw.Prize, error) {
+	return p, f.note(acted{p, actor})
+}
+
+func (f fakeStore) Stock(_ context.Context, s draw.Stocking, actor string) (draw.Move, error) {
+	return draw.Move{
+		Version: 8, PoolID: s.PoolID, PrizeID: s.PrizeID, Delta: s.Delta, Reason: s.Reason, Actor: actor, Key: s.Key, At: at,
+		Stocked: 110, Issued: 3, Replayed: s.Key == "again",
+	}, f.note(acted{s, actor})
 }

@@ -10,6 +10,16 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
+// Codes manages the codes of prizes. None of its answers contains a code.
+type Codes interface {
+	// ImportCodes imports the codes of a file, only once under the same key unless it
+	// is "".
+	ImportCodes(ctx context.Context, w draw.CodeImport, file io.Reader, progress func(done, total int)) (draw.ImportedCodes, error)
+	CodeCounts(ctx context.Context, poolID, prizeID string) (draw.CodeCounts, error)
+	// DropCodes removes the last codes of the reserve.
+	DropCodes(ctx context.Context, poolID, prizeID string, count int64, actor string) (draw.CodeCounts, error)
+}
+
 // importCodes answers POST /admin/pools/{pool}/prizes/{prize}/codes.
 func (s *Server) importCodes(c call) error {
 	r := c.gin.Request

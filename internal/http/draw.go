@@ -20,6 +20,31 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
+// Drawer decides draws. DrawFor accepts requests that were checked, has its own
+// deadline and returns *draw.Error; requestID names the HTTP request in the log. After
+// the beginning of Drain it rejects new draws as draining; Drain returns when the draws
+// under way are decided, or with ctx's error.
+type Drawer interface {
+	DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error)
+	Drain(ctx context.Context) error
+}
+
+// Reader has the reads that a caller of role draw may make.
+type Reader interface {
+	Pool(ctx context.Context, poolID string) (draw.Pool, error)
+	// Draw returns a draw with the codes of its awards.
+	Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error)
+}
+
+// Tickets reads tickets: compact signed tokens that allow one draw each.
+type Tickets interface {
+	// Read returns the draw that a genuine ticket allows; the ticket may have expired.
+	// Error: CodeTicketInvalid.
+	Read(ticket string) (draw.Request, error)
+	// AreTaken reports whether any ticket can be genuine.
+	AreTaken() bool
+}
+
 // drawBody is the body of a draw.
 type drawBody struct {
 	Pool   string `json:"pool"`

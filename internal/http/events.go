@@ -11,6 +11,13 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
+// Watcher shows the pools to many callers at once.
+type Watcher interface {
+	// Watch calls write with each frame, an event of text/event-stream, until ctx ends,
+	// write fails or there are no more frames. Error: CodeOverloaded if too many watch.
+	Watch(ctx context.Context, write func(frame []byte) error) error
+}
+
 // events answers GET /admin/events, while the caller listens, its token is valid, and
 // the service does not shut down.
 func (s *Server) events(c call) error {

@@ -11,6 +11,16 @@ import (
 	"drawsvc/internal/draw"
 )
 
+// Feeder reads the feed of awards over all pools.
+type Feeder interface {
+	// ExtendFeed adds a segment for each pool that has new entries, and returns the number
+	// of the last segment.
+	ExtendFeed(ctx context.Context) (int64, error)
+	ReadFeed(ctx context.Context, wanted draw.FeedQuery) (draw.FeedPage, error)
+	// FeedEnd returns the cursor after all segments.
+	FeedEnd(ctx context.Context) (draw.FeedCursor, error)
+}
+
 const (
 	// feedPath is the path of the feed of awards over all pools.
 	feedPath = "/admin/awards"

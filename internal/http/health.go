@@ -12,6 +12,24 @@ import (
 	"drawsvc/internal/draw"
 )
 
+// ClockKeeper accepts leaps of the database's clock.
+type ClockKeeper interface {
+	// AcceptClock accepts the clock as right, and returns by how much it had leapt.
+	AcceptClock(ctx context.Context) (by time.Duration, err error)
+}
+
+// Condition reports what an instance cannot do, even if its database answers.
+type Condition interface {
+	// SeedsAway reports whether a committed pool cannot be drawn from here, because its
+	// seed cannot be unsealed.
+	SeedsAway() bool
+	// HasUnreadable reports whether this binary cannot read some rules or planned items.
+	HasUnreadable() bool
+	// HasCodesAway reports whether a pool with codes cannot be drawn from here, because
+	// its codes cannot be opened.
+	HasCodesAway() bool
+}
+
 type healthAnswer struct {
 	Status string `json:"status"`
 	// Seeds is "unavailable" if a committed pool cannot be drawn from here.

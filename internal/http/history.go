@@ -14,6 +14,42 @@ import (
 	"drawsvc/internal/job"
 )
 
+// History reads a pool's log. Each method returns at most limit entries with a
+// version above after, in order of version: awards, moves, or all of them.
+type History interface {
+	Awards(ctx context.Context, poolID string, after int64, limit int) ([]draw.Award, error)
+	Moves(ctx context.Context, poolID string, after int64, limit int) ([]draw.Move, error)
+	Log(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error)
+}
+
+// Finder searches a pool's history.
+type Finder interface {
+	// FindAwards returns at most limit awards that f selects, with versions above
+	// after, in order. through is the version up to which they are complete.
+	FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error)
+	// Acts returns moves and changes as History.Log does.
+	Acts(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error)
+}
+
+// Auditor compares the rows of a pool with each other.
+type Auditor interface {
+	Audit(ctx context.Context, poolID string) (draw.Audit, error)
+}
+
+// Eraser replaces users in the records of their draws.
+type Eraser interface {
+	// EraseUser replaces a user in all awards of a pool, and returns their number.
+	EraseUser(ctx context.Context, poolID, user, actor string) (awards int64, err error)
+}
+
+// Statements reads what the statement job has written.
+type Statements interface {
+	// Statements returns the lines of at most limit days after the day after. If days have
+	// many lines, it returns fewer days. next is the last returned day if more may follow,
+	// otherwise "".
+	Statements(ctx context.Context, poolID, after string, limit int) (lines []job.Line, next string, err error)
+}
+
 // awards answers GET /admin/pools/{pool}/awards.
 func (s *Server) awards(ctx context.Context, c call) (api.Awards, error) {
 	f, given, err := c.filter()

@@ -3,11 +3,51 @@ package http
 import (
 	"context"
 	nethttp "net/http"
+	"time"
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/hook"
 )
+
+// HookReader reads hooks, without their secrets.
+type HookReader interface {
+	ReadHooks(ctx context.Context) (all []hook.Seen, now time.Time, err error)
+	ReadHook(ctx context.Context, id string) (h hook.Seen, now time.Time, err error)
+}
+
+// HookSecrets are the secrets of hooks.
+type HookSecrets interface {
+	// OpenHook returns a hook with its secrets.
+	OpenHook(ctx context.Context, id string) (hook.Hook, error)
+	// RotateHook returns the hook with its new secret.
+	RotateHook(ctx context.Context, id string) (hook.Hook, error)
+	// Now returns the database's time, with which tests are signed.
+	Now() time.Time
+}
+
+// HookChanger changes hooks.
+type HookChanger interface {
+	// CreateHook returns the hook with its new secret.
+	CreateHook(ctx context.Context, w hook.Create) (hook.Hook, error)
+	ChangeHook(ctx context.Context, id string, c hook.Change) (hook.Hook, error)
+	RemoveHook(ctx context.Context, id string) error
+}
+
+// HookMover changes which message a hook sends next.
+type HookMover interface {
+	RetryHook(ctx context.Context, id string) error
+	// SkipHook skips a message that waits to be sent. It returns the places before and after
+	// it.
+	SkipHook(ctx context.Context, id, poolID string) (before, after hook.Place, err error)
+	ReplayHook(ctx context.Context, id, poolID string, after hook.Place) error
+}
+
+// HookSender sends tests, and checks which addresses may be dialled.
+type HookSender interface {
+	CheckURL(url string) error
+	Test(ctx context.Context, h *hook.Hook, now time.Time) hook.Answer
+}
 
 // hooks answers GET /admin/hooks.
 func (s *Server) hooks(ctx context.Context, _ call) (api.Hooks, error) {

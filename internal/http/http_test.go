@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -193,48 +192,6 @@ func (f fakeStore) HasUnreadable() bool { return f.rulesUnreadable }
 type acted struct {
 	what  any
 	actor string
-}
-
-func (f fakeStore) PoolPage(_ context.Context, wanted draw.PoolFilter, after string, limit int) ([]draw.Pool, string, error) {
-	other := somePool("other")
-	other.Mode, other.State, other.Prizes = "optimistic", draw.StatePaused, nil
-	other.Round, other.RoundAt = 1000, at
-	err := f.note(fmt.Sprintf("pools %s %d %v", after, limit, wanted))
-	if limit < 2 {
-		return []draw.Pool{somePool("spring")}, "spring", err
-	}
-	return []draw.Pool{somePool("spring"), other}, "", err
-}
-
-func (f fakeStore) CreatePool(_ context.Context, p draw.Pool, actor string) (draw.Pool, error) {
-	return p, f.note(acted{p, actor})
-}
-
-func (f fakeStore) CopyPool(_ context.Context, fromID string, c draw.PoolCopy, actor string) (draw.Pool, []draw.Planned, error) {
-	return somePool(c.ID), []draw.Planned{sealed("")}, f.note(acted{[2]any{fromID, c}, actor})
-}
-
-func (f fakeStore) DeletePool(_ context.Context, id string, revisions []int64, actor string) error {
-	return f.note(acted{[2]any{id, revisions}, actor})
-}
-
-func (f fakeStore) ChangePrize(_ context.Context, _, id string, c draw.PrizeChange, actor string) (draw.Prize, error) {
-	return draw.Prize{ID: id, Name: "New"}, f.note(acted{c, actor})
-}
-
-func (f fakeStore) ChangePool(_ context.Context, id string, change draw.PoolChange, actor string) (draw.Pool, error) {
-	return somePool(id), f.note(acted{change, actor})
-}
-
-func (f fakeStore) AddPrize(_ context.Context, _ string, p draw.Prize, actor string) (draw.Prize, error) {
-	return p, f.note(acted{p, actor})
-}
-
-func (f fakeStore) Stock(_ context.Context, s draw.Stocking, actor string) (draw.Move, error) {
-	return draw.Move{
-		Version: 8, PoolID: s.PoolID, PrizeID: s.PrizeID, Delta: s.Delta, Reason: s.Reason, Actor: actor, Key: s.Key, At: at,
-		Stocked: 110, Issued: 3, Replayed: s.Key == "again",
-	}, f.note(acted{s, actor})
 }
 
 func (f fakeStore) Awards(_ context.Context, _ string, after int64, limit int) ([]draw.Award, error) {

@@ -12,6 +12,19 @@ import (
 	"drawsvc/internal/job"
 )
 
+// JobReader reads jobs and their runs.
+type JobReader interface {
+	Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error)
+	Job(ctx context.Context, name string) (r job.Row, now time.Time, err error)
+	JobRuns(ctx context.Context, name string, after int64, limit int) ([]job.Past, error)
+}
+
+// JobChanger changes jobs and requests runs.
+type JobChanger interface {
+	ChangeJob(ctx context.Context, name string, c job.Change, actor string) (job.Row, error)
+	WantJob(ctx context.Context, name, actor string) (job.Row, error)
+}
+
 // jobs answers GET /admin/jobs.
 func (s *Server) jobs(ctx context.Context, c call) (api.Jobs, error) {
 	rows, now, err := s.Store.Jobs(ctx)

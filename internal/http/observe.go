@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
@@ -59,29 +58,6 @@ func (s *Server) observed(r route) *observed {
 	return o
 }
 
-// observe returns gin's handler of a route: it counts, times and logs the requests, and
-// turns errors and panics into answers.
-func (s *Server) observe(r route, handle handler) gin.HandlerFunc {
-	o := s.observed(r)
-	return func(g *gin.Context) {
-		begin := time.Now()
-		c := call{server: s, route: &o.route, gin: g, id: s.requestID(g.Request.Header)}
-		if s.traced(&o.route) {
-			s.beginSpan(&o.route, g)
-		}
-		defer c.finish(o, begin)
-		h := g.Writer.Header()
-		h["Cache-Control"], h["X-Content-Type-Options"] = s.headers.noStore, s.headers.noSniff
-		h[requestIDHeader] = []string{c.id}
-		if g.Request.TLS != nil {
-			h["Strict-Transport-Security"] = s.headers.onlyTLS
-		}
-		if err := handle(c); err != nil {
-			c.fail(err)
-		}
-	}
-}
-
 // finish is deferred by observe.
 func (c call) finish(o *observed, begin time.Time) {
 	abort := false
@@ -125,54 +101,6 @@ func (c call) recovered(reason any) (abort bool) {
 	}
 	c.fail(err)
 	return false
-}
-
-func noRoute(c call) error {
-	c.leaveBody()
-	return draw.Errorf(draw.CodeNotFound, "no call has this path")
-}
-
-func noMethod(c call) error {
-	c.leaveBody()
-	return draw.Errorf(problem.CodeMethodNotAllowed, "the Allow header lists the methods of this path")
-}
-
-// checked handles a call after its route's checks. A call that they refuse is answered
-// without reading its body.
-func checked(c call) error {
-	if err := c.check(); err != nil {
-		c.leaveBody()
-		return err
-	}
-	if pool := c.param("pool"); pool != "" {
-		c.spanPool(pool)
-		if !c.isRead() && !c.route.draws() {
-			defer c.server.dropCopies(pool) // the pool may have changed, even if the call failed
-		}
-	}
-	return c.route.handle(c)
-}
-
-// check makes the checks of the call's route: the token first, so that a caller without
-// a token gets no further information, then Accept, the path and the query.
-func (c *call) check() error {
-	var err error
-	if c.caller, err = c.server.gate.Admit(c.route.role, c.gin.Request); err != nil {
-		return err
-	}
-	if err := c.route.checkAccept(c.gin.Request.Header); err != nil {
-		return err
-	}
-	if err := c.readPath(); err != nil {
-		return err
-	}
-	if !c.route.draws() { // the log line of a draw has neither actor nor pool
-		c.gin.Set(admittedKey{}, admitted{c.caller.Name, c.param("pool")})
-	}
-	if c.gin.Request.URL.RawQuery != "" {
-		c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery)
-	}
-	return err
 }
 
 // observeDuration records the time of a request. If the request's trace is recorded, it

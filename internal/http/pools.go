@@ -16,6 +16,45 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
+// Pools creates, lists and changes pools.
+type Pools interface {
+	CreatePool(ctx context.Context, p draw.Pool, actor string) (draw.Pool, error)
+	// PoolPage returns at most limit pools that wanted selects, with ids above after, in
+	// order of their ids, and the value of after for the next page, "" for none.
+	PoolPage(ctx context.Context, wanted draw.PoolFilter, after string, limit int) (pools []draw.Pool, next string, err error)
+	ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error)
+}
+
+// Accountant computes what can be won from a pool.
+type Accountant interface {
+	// Money returns what can be won now from the pool p, under its money and its rules.
+	Money(ctx context.Context, p *draw.Pool) (draw.Money, error)
+}
+
+// Copier copies pools.
+type Copier interface {
+	// CopyPool creates a pool like another one, completely or not at all. planned has a
+	// record, with its seal, for each group of items that were planned together.
+	CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, actor string) (copied draw.Pool, planned []draw.Planned, err error)
+}
+
+// Deleter deletes pools that have never issued a unit.
+type Deleter interface {
+	DeletePool(ctx context.Context, poolID string, revisions []int64, actor string) error
+}
+
+// Stocker adds prizes and moves stock.
+type Stocker interface {
+	AddPrize(ctx context.Context, poolID string, p draw.Prize, actor string) (draw.Prize, error)
+	ChangePrize(ctx context.Context, poolID, prizeID string, change draw.PrizeChange, actor string) (draw.Prize, error)
+	Stock(ctx context.Context, s draw.Stocking, actor string) (draw.Move, error)
+}
+
+// Importer stocks a pool from a CSV file, completely or not at all.
+type Importer interface {
+	Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error)
+}
+
 func (s *Server) checkMode(mode string) error {
 	if slices.Contains(s.Modes, mode) {
 		return nil
@@ -306,4 +345,30 @@ func (c call) readImport() (io.Reader, error) {
 	c.unhurried(limits.page + 2*limits.audit + limits.page)
 	file, err := readBody(c.gin.Request, make([]byte, 0, bufferSize), api.FileMax)
 	return bytes.NewReader(file), err
+}
+
+// copyPool answers POST /admin/pools/{pool}/copy. It may plan as many items as a file.
+func (s *Server) copyPool(c call) error {
+	var body api.PoolCopy
+	if err := s.decode(c.gin.Request, &body); err != nil {
+		return err
+	}
+	wanted, err := body.Read()
+	if err != nil {
+		return err
+	}
+	ctx, done, err := c.beginLong()
+	if err != nil {
+		return err
+	}
+	defer done()
+	copied, planned, err := s.Store.CopyPool(ctx, c.param("pool"), wanted, c.actor())
+	if err != nil {
+		return err
+	}
+	s.dropCopies(copied.ID)
+	c.created("/admin/pools/" + copied.ID)
+	return c.writeJSON(api.CopiedPool{Pool: c.showPool(&copied), Planned: api.ShowEach(planned, func(p *draw.Planned) api.CopiedList {
+		return api.CopiedList{Item: p.First, Count: p.Count, Version: p.Version, SHA256: p.Seal.SHA256, Salt: p.Seal.Salt}
+	})})
 }

@@ -12,6 +12,98 @@ import (
 	"drawsvc/internal/draw"
 )
 
+// Commitments reads the commitments of pools.
+type Commitments interface {
+	// Commitment returns the commitment of a pool. Errors: CodePoolNotFound,
+	// CodeNotFound for a pool with secret numbers.
+	Commitment(ctx context.Context, poolID string) (Commitment, error)
+}
+
+// Commitment is the commitment of a pool, and its present state.
+type Commitment struct {
+	// Version is the version of the log's entry about the commitment. Origin names the
+	// public log.
+	Version int64
+	Origin  string
+	// Note and Key are published at once, Checkpoint with the first checkpoint, Reveal
+	// with the seed. Before that they are empty.
+	Note, Key, Checkpoint, Reveal []byte
+	Epochs, EpochLength           int64
+	// Beacon is none, quicknet, or the beacon's words in the commitment. RoundsURL is
+	// where the beacon publishes its rounds, by number; "" if that is not known.
+	Beacon, RoundsURL string
+	StockWhileOpen    bool
+	// Receipts means that every draw of the pool is answered with a receipt.
+	Receipts bool
+	// Opened is the round that the pool was opened with last, the zero round for none.
+	Opened draw.Round
+	// SaltsErased means that the secret of the log's tags was destroyed. SeedsAway means
+	// that this instance cannot unseal the seed.
+	SaltsErased, SeedsAway bool
+}
+
+// Committer commits pools to their numbers, and returns their published files.
+type Committer interface {
+	// CommitPool commits a paused pool and returns the signed note.
+	CommitPool(ctx context.Context, wanted Commit) ([]byte, error)
+	// Reveal reveals the seed of a closed pool and returns its line.
+	Reveal(ctx context.Context, poolID string) ([]byte, error)
+	// Published returns a file of a committed pool: commitment, key, checkpoint or
+	// reveal. Error: CodeNotFound, also if the file does not exist yet.
+	Published(ctx context.Context, poolID, file string) ([]byte, error)
+}
+
+// Commit is a request to commit a pool.
+type Commit struct {
+	PoolID string
+	// Origin is the host under which the pool's log will be published, "" for the
+	// service's. Host is the host that the caller named.
+	Origin, Host        string
+	Epochs, EpochLength int64
+	// Beacon is none, quicknet, or a beacon in the words of a commitment.
+	Beacon         string
+	StockWhileOpen bool
+	// Receipts means that every draw of the pool will be answered with a receipt.
+	Receipts bool
+	Actor    string
+}
+
+// LogKeeper manages the public log of committed pools.
+type LogKeeper interface {
+	// SkipVersions records that the versions of a paused, committed pool give nothing, up
+	// to and including the version to. It returns their number.
+	SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error)
+	// KeepCheckpoint stores a checkpoint that the pool's publisher has signed.
+	KeepCheckpoint(ctx context.Context, poolID string, note []byte) error
+}
+
+// LogWriter writes the public log of a committed pool whose seed is revealed.
+type LogWriter interface {
+	// WriteProofLog calls begin before its first write to w.
+	WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error
+}
+
+// Exporter writes the public log of a committed pool.
+type Exporter interface {
+	// ExportProof writes each existing file of [api.ProofFiles] to what create returns
+	// for its name, and signs a checkpoint first if none covers the log. If it fails
+	// before the first call of create, nothing was exported.
+	ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error
+}
+
+// Receipts signs receipts of committed pools' draws.
+type Receipts interface {
+	// Receipt returns the receipt of a draw. Errors: CodeInvalidRequest for a pool with
+	// secret numbers, CodeNotFound if the secret of the tags was destroyed,
+	// CodeSeedUnavailable, CodeRulesUnreadable.
+	Receipt(ctx context.Context, d *draw.Draw) (draw.Receipt, error)
+	// DrawReceipt returns the receipt of a draw in the log, and the proof that a
+	// checkpoint covers the draw, both as JSON. The proof is nil if no checkpoint does.
+	// Errors: CodeDrawNotFound, CodeNotFound, CodeSeedUnavailable, CodeRulesUnreadable,
+	// CodeOverloaded.
+	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
+}
+
 // The default members of a commitment.
 const (
 	epochsUsual      = 256

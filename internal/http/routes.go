@@ -1,11 +1,105 @@
 package http
 
 import (
+	"maps"
 	nethttp "net/http"
+	"net/url"
 	"slices"
+	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
+
+// role is the role that a call requires, and the role of a token.
+type role = access.Role
+
+const (
+	roleNone    = gate.None // anyone may call
+	roleDraw    = access.Draw
+	roleMetrics = access.Metrics
+	roleAuditor = access.Auditor
+	roleStock   = access.Stock
+	roleFulfil  = access.Fulfil
+	// roleReader is the required role of the reads that the roles auditor and fulfil may
+	// make.
+	roleReader = access.Reader
+	roleFeed   = access.FeedReader
+	roleAdmin  = access.Admin
+)
+
+// drawPath and poolDrawPath are the paths of the calls that draw.
+const (
+	drawPath     = "/draw"
+	poolDrawPath = "/pools/:pool/draws"
+)
+
+// codesPath is the path of the codes of a prize.
+const codesPath = "/admin/pools/:pool/prizes/:prize/codes"
+
+// route is one call of the interface, as data. gin's routes, the labels of the metrics
+// and the authorization are made from it.
+type route struct {
+	method, path string
+	// role is the minimum role of the caller's token.
+	role role
+	// query names the query parameters of the call.
+	query []string
+	// answers are the media types of the call's answers, the usual one first. If there
+	// are none, the call ignores Accept. Calls without media types are probes and
+	// scrapes, which must not fail because of a header; files, whose path names their
+	// format; and calls without content in the answer.
+	answers []string
+	// handle answers the call after role, path and query were checked.
+	handle handler
+}
+
+// draws reports whether the call is a draw, whose problems must state its outcome.
+func (r *route) draws() bool { return r.path == drawPath || r.path == poolDrawPath }
+
+// streams reports whether the answer lasts as long as its caller listens.
+func (r *route) streams() bool { return r.path == eventsPath }
+
+// probes reports whether machines make the call every few seconds.
+func (r *route) probes() bool {
+	return slices.Contains([]string{"/livez", "/readyz", "/metrics"}, r.path)
+}
+
+const (
+	// eventsPath is the path of the stream of events.
+	eventsPath = "/admin/events"
+	typeEvents = "text/event-stream"
+	// eventMax is the maximum time that a caller may take to receive one event.
+	eventMax = 10 * time.Second
+)
+
+// readQuery reads the query parameters. A parameter that the route does not have, or
+// that occurs twice, is rejected. The page of fairness has no parameters, and ignores
+// parameters that other sites add to a shared link.
+func (r *route) readQuery(raw string) (url.Values, error) {
+	if r.path == fairPath {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the query cannot be read")
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(r.query, name) {
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "unknown query parameter %s", draw.Quote(name))
+		}
+		if len(query[name]) > 1 {
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "query parameter %q is there twice", name)
+		}
+	}
+	return query, nil
+}
+
+// unmatched is the name in logs and metrics for requests that match no route.
+const unmatched = "unmatched"
 
 // routes is the table of all calls. HEAD is allowed wherever GET is.
 func (s *Server) routes() []route {

@@ -10,7 +10,36 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
 	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 )
+
+// Ruler keeps the rules of pools.
+type Ruler interface {
+	// Rules returns the rules of a version, or those in force for version 0.
+	Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error)
+	// SetRules puts rules in force; nil removes them. If versions is not nil, it refuses to
+	// do so unless the rules in force have one of these versions. [draw.AnyRules] stands for
+	// all versions.
+	SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (draw.Ruling, error)
+}
+
+// Odds states the chances of a pool's next draw.
+type Odds interface {
+	// Odds returns the odds of a user. If userID is "", they are those of a user without
+	// turns. If the draw would be refused, the error has the refusal's code.
+	Odds(ctx context.Context, poolID, userID string) (odds.Statement, error)
+	// HadMoments reports whether the agenda of a pool ever held a winning moment.
+	HadMoments(ctx context.Context, poolID string) (bool, error)
+}
+
+// Users returns what users have used of their limits in pools whose rules count draws or
+// wins. For other pools both methods return the error CodeUserNotCounted.
+type Users interface {
+	Standing(ctx context.Context, poolID, userID string) (urn.Standing, error)
+	// UserAwards returns at most limit of a user's awards that the rules have
+	// counted, with a version above after, in order of version.
+	UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) ([]draw.Award, error)
+}
 
 // showRules returns the answer that shows rules; its tag is their version.
 func (c call) showRules(r *draw.Ruling, of *draw.Pool) api.Rules {

@@ -15,6 +15,14 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
+// Simulated reads the data that simulations begin with.
+type Simulated interface {
+	// Present reads one state of a pool, for a simulation that begins at the time at. Its
+	// rules are draft, or those in force if draft is nil; it has at most itemsMax open
+	// items.
+	Present(ctx context.Context, poolID string, at time.Time, draft *draw.Rules, itemsMax int) (odds.Present, error)
+}
+
 const (
 	// simulatedMax is the maximum number of draws of a simulation: that many draws take
 	// some seconds. simulatedUsersMax is the maximum number of users, which take memory.

@@ -11,6 +11,34 @@ import (
 	"drawsvc/internal/draw"
 )
 
+// Steps makes steps of awards.
+type Steps interface {
+	// Claim claims the award of a draw with the given ordinal, or for 0 all of its awards
+	// that need a claim. This instance must be able to open their codes. Claim returns the
+	// draw afterwards, with the codes that may be shown. The draw is marked as replayed if
+	// the awards were already claimed.
+	Claim(ctx context.Context, poolID, drawID, userID string, ordinal int, actor string) (draw.Draw, error)
+	Step(ctx context.Context, poolID string, wanted draw.WantedStep, actor string) (made draw.Step, isThere bool, err error)
+	// StepFile makes the steps of a CSV file, in parts, once all of them were checked.
+	StepFile(ctx context.Context, poolID string, file io.Reader, w draw.StepFile) (draw.SteppedFile, error)
+}
+
+// StepReader reads the steps of a pool.
+type StepReader interface {
+	// StepsAfter returns at most limit steps with a number above after, in order.
+	StepsAfter(ctx context.Context, poolID string, after int64, limit int) ([]draw.Step, error)
+	LastStep(ctx context.Context, poolID string) (int64, error)
+}
+
+// Lives reads the states of awards, and their steps.
+type Lives interface {
+	Life(ctx context.Context, poolID string, version int64) (draw.Life, error)
+	// FindByState returns at most limit awards in a state, as Finder does.
+	FindByState(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (found []draw.Life, through int64, err error)
+	// ShowCode returns the code of an award, and records that it was shown.
+	ShowCode(ctx context.Context, poolID string, version int64, actor string) (code string, err error)
+}
+
 // stepsPath is the path of the steps of a pool, and awardPath is the path of an award.
 const (
 	stepsPath = "/admin/pools/:pool/steps"
