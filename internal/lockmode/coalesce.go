@@ -55,21 +55,21 @@ func newCoalescer(d *decider, s Sharer, o stock.TxOptions) *coalescer {
 	return &coalescer{decider: d, sharer: s, options: o}
 }
 
-// decide decides b as decider.decide does. If other batches are waiting, it first
-// attempts b together with them.
-func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
-	shared := false
-	if b.Draws() <= smallMax && b.IsPlain() && !b.CountsUsers() && c.sharer != nil && c.sharer.CanShare() {
-		if c.enter() {
-			defer c.leave()
-		} else if c.wait(b); b.IsSettled() {
-			return nil
-		} else {
-			shared = true
-			b.TopUp()
-		}
+// join attempts b in a shared transaction if b is small and other batches are under way.
+// wasShared means that it did; then b may be settled. Otherwise b is to be decided by
+// itself. leave must be called at the end.
+func (c *coalescer) join(b *group.Batch) (leave func(), wasShared bool) {
+	none := func() {}
+	if b.Draws() > smallMax || !b.IsPlain() || b.CountsUsers() || c.sharer == nil || !c.sharer.CanShare() {
+		return none, false
 	}
-	return c.decider.decide(ctx, b, c.options, !shared)
+	if c.enter() {
+		return c.leave, false
+	}
+	if c.wait(b); !b.IsSettled() {
+		b.TopUp()
+	}
+	return none, true
 }
 
 // enter reports whether a small batch may be decided by itself. If so, leave must be

@@ -106,13 +106,55 @@ type mode interface {
 	issue(ctx context.Context, b *group.Batch) error
 }
 
-// modes is the registry. To add a mode, add a file and a line here.
+// modes is the registry. To add a mode, add its type and a line here.
 func modes(o Options) map[string]mode {
 	return map[string]mode{
 		ForUpdate:  newForUpdate(o),
 		Optimistic: newOptimistic(o),
 		External:   newExternal(o),
 	}
+}
+
+// rowMode is a mode without a lock outside the database.
+type rowMode struct {
+	decider   *decider
+	coalescer *coalescer
+	options   stock.TxOptions
+}
+
+// newForUpdate returns the mode that holds the pool's row from the read to the commit, so
+// that a second session waits. It uses SELECT … FOR UPDATE on PostgreSQL (where FOR NO KEY
+// UPDATE is enough) and MySQL. On SQLite it uses BEGIN IMMEDIATE, which locks the whole
+// file. A plan from the cached copy of the pool locks the row at the write.
+func newForUpdate(o Options) mode {
+	return newRowMode(newDecider(o, ForUpdate), o.Sharer, stock.TxOptions{Lock: true})
+}
+
+// newOptimistic returns the mode that reads without a lock and writes only if the pool's
+// version is still the one it read; otherwise it reads again and picks again from the whole
+// urn. There is one version for the pool, not one for each prize. With a version for each
+// prize, a pick after a conflict would favour the rare prizes. A batch that loses
+// repeatedly locks the row for its last attempts.
+func newOptimistic(o Options) mode {
+	d := newDecider(o, Optimistic)
+	//double:no-turns lockLast: true => lockLast: false
+	d.policy = policy{attempts: o.OptimisticAttempts, budget: o.OptimisticBudget, lockLast: true}
+	return newRowMode(d, o.Sharer, stock.TxOptions{})
+}
+
+func newRowMode(d *decider, s Sharer, o stock.TxOptions) *rowMode {
+	return &rowMode{decider: d, coalescer: newCoalescer(d, s, o), options: o}
+}
+
+// issue decides b. If other small batches are waiting, it first attempts b together with
+// them.
+func (m *rowMode) issue(ctx context.Context, b *group.Batch) error {
+	leave, wasShared := m.coalescer.join(b)
+	defer leave()
+	if b.IsSettled() {
+		return nil
+	}
+	return m.decider.decide(ctx, b, m.options, !wasShared)
 }
 
 // The names of the modes.

@@ -10,38 +10,6 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// forUpdate holds the pool's row from the read to the commit, so that a second session
-// waits. It uses SELECT … FOR UPDATE on PostgreSQL (where FOR NO KEY UPDATE is enough)
-// and MySQL. On SQLite it uses BEGIN IMMEDIATE, which locks the whole file. A plan from
-// the cached copy of the pool locks the row at the write.
-type forUpdate struct{ coalescer *coalescer }
-
-func newForUpdate(o Options) mode {
-	return &forUpdate{newCoalescer(newDecider(o, ForUpdate), o.Sharer, stock.TxOptions{Lock: true})}
-}
-
-func (m *forUpdate) issue(ctx context.Context, b *group.Batch) error {
-	return m.coalescer.decide(ctx, b)
-}
-
-// optimistic reads without a lock and writes only if the pool's version is still the one
-// it read; otherwise it reads again and picks again from the whole urn. There is one
-// version for the pool, not one for each prize. With a version for each prize, a pick
-// after a conflict would favour the rare prizes. A batch that loses repeatedly locks the
-// row for its last attempts.
-type optimistic struct{ coalescer *coalescer }
-
-func newOptimistic(o Options) mode {
-	d := newDecider(o, Optimistic)
-	//double:no-turns lockLast: true => lockLast: false
-	d.policy = policy{attempts: o.OptimisticAttempts, budget: o.OptimisticBudget, lockLast: true}
-	return &optimistic{newCoalescer(d, o.Sharer, stock.TxOptions{})}
-}
-
-func (m *optimistic) issue(ctx context.Context, b *group.Batch) error {
-	return m.coalescer.decide(ctx, b)
-}
-
 // external first takes a lock outside the prize rows. The lock makes other instances
 // wait. Because no lock is reliable, the write compares the lock's token with the token
 // of the last writer, and checks the pool's version.
