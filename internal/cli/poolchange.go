@@ -19,6 +19,20 @@ import (
 	"drawsvc/internal/setting"
 )
 
+func poolCommand(env setting.Environment) *cobra.Command {
+	c := newGroup("pool", "Create, list and change pools",
+		poolCreateCommand(env), poolCopyCommand(env), poolListCommand(env), poolShowCommand(env), poolOpenCommand(env), poolPauseCommand(env), poolCloseCommand(env),
+		poolRenameCommand(env), poolCurrencyCommand(env), poolTextCommand(env), poolFairCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
+		poolCommitCommand(env), poolRevealCommand(env), poolSkipCommand(env), poolExportProofCommand(env), poolEraseSaltsCommand(env),
+	)
+	c.Long = `Create, list and change pools, on the database or, with --server, over HTTP.
+
+What is changed here counts from the next draw on, also for instances that run
+on the same server database. An SQLite database belongs to one process: while
+` + "`drawsvc serve`" + ` has it, list and show work, and changes need --server.`
+	return c
+}
+
 // poolChange is a command that changes one pool, at any revision or only at a given one.
 type poolChange struct {
 	*command
