@@ -156,10 +156,10 @@ func (p *Planner) within(query squirrel.SelectBuilder, page *draw.AgendaPage) sq
 		query = query.Where(ofPrize)
 	}
 	if !page.From.IsZero() {
-		query = query.Where(squirrel.GtOrEq{"at": p.ledger.Engine.Time(page.From.UTC())})
+		query = query.Where(squirrel.GtOrEq{"agenda.at": p.ledger.Engine.Time(page.From.UTC())})
 	}
 	if !page.To.IsZero() {
-		query = query.Where(squirrel.Lt{"at": p.ledger.Engine.Time(page.To.UTC())})
+		query = query.Where(squirrel.Lt{"agenda.at": p.ledger.Engine.Time(page.To.UTC())})
 	}
 	return query
 }
@@ -180,9 +180,9 @@ func (p *Planner) openByTime(ctx context.Context, tx *sql.Tx, poolID string, pag
 			query = p.within(query, &page)
 			if after != nil {
 				at := p.ledger.Engine.Time(after.At)
-				query = query.Where(squirrel.GtOrEq{"at": at}).Where(squirrel.Or{squirrel.Gt{"at": at}, squirrel.Gt{"item": after.Number}})
+				query = query.Where(squirrel.GtOrEq{"agenda.at": at}).Where(squirrel.Or{squirrel.Gt{"agenda.at": at}, squirrel.Gt{"item": after.Number}})
 			}
-			items, err := ledger.SelectAll(ctx, tx, query.OrderBy("at", "item").Limit(uint64(page.Limit)), scanItem) //nolint:gosec // checked by the caller
+			items, err := ledger.SelectAll(ctx, tx, query.OrderBy("agenda.at", "item").Limit(uint64(page.Limit)), scanItem) //nolint:gosec // checked by the caller
 			if err != nil {
 				return nil, err
 			}
@@ -200,7 +200,10 @@ func (p *Planner) visibleOf(ctx context.Context, tx *sql.Tx, poolID string, kind
 	if kind == draw.ItemStock {
 		hidden, err := p.hiddenRanges(ctx, tx, poolID)
 		if err != nil || len(hidden) > 0 {
-			columns := p.ledger.Builder().Select(itemColumns()...).Where(squirrel.Eq{"agenda.what": string(kind)})
+			columns := p.ledger.Builder().Select().Where(squirrel.Eq{"agenda.what": string(kind)})
+			for _, column := range itemColumns() {
+				columns = columns.Column("agenda." + column) // pools have a column at, too
+			}
 			return openIn(columns, poolID, between(hidden)), err
 		}
 	}
