@@ -274,7 +274,7 @@ func (c *campaign) auditDeep() error {
 }
 
 func campaignFaults() []Experiment {
-	return []Experiment{campaignUndisturbed(), campaignKilled(), thousandsDue(), campaignClock(), clocksApart(), campaignDay()}
+	return []Experiment{campaignUndisturbed(), campaignKilled(), thousandsDue(), campaignClock(), clocksApart(), campaignDay(), advent()}
 }
 
 // campaignPoints returns the fault points at which instances are killed.

@@ -187,25 +187,32 @@ func (d *day) prepare() error {
 	d.Must(err)
 	year, month, today := time.Now().In(berlin).Date()
 	d.opens = time.Date(year, month, today+2, 10, 0, 0, 0, berlin)
-	for _, i := range d.Instances {
-		d.Must(i.Stop())
-	}
-	folder := d.Site.TempDir()
-	rules, keys := filepath.Join(folder, "rules.json"), filepath.Join(folder, "keys.json")
-	d.Must(os.WriteFile(rules, []byte(dayRules), 0o600))
+	keys := filepath.Join(d.Site.TempDir(), "keys.json")
 	jwks := fmt.Sprintf(`{"keys":[{"kty":"oct","kid":"k","k":%q}]}`, base64.RawURLEncoding.EncodeToString([]byte(ticketKey)))
 	d.Must(os.WriteFile(keys, []byte(jwks), 0o600))
 	from, to := d.opens.Format(time.RFC3339), d.opens.Add(24*time.Hour).Format(time.RFC3339)
-	for _, command := range [][]string{
-		{"pool", "create", d.pool, "--state", "paused", "--prize", "id=gold,value=200.00,stock=0", "--prize", "id=none,kind=blank", "--rules", rules},
+	return d.prepareBy(dayRules, [][]string{
+		{"pool", "create", d.pool, "--state", "paused", "--prize", "id=gold,value=200.00,stock=0", "--prize", "id=none,kind=blank"},
 		{"agenda", "spread", "--pool", d.pool, "--prize", "gold", "--units", fmt.Sprint(dayGold), "--from", from, "--to", to, "--random"},
 		{"agenda", "add", "--pool", d.pool, "--at", from, "--state", "open"},
 		{"simulate", "--pool", d.pool, "--draws", "6000", "--users", "2000", "--rate", "4/m", "--from", from},
-	} {
+	}, "--ticket-keys", keys)
+}
+
+// prepareBy runs commands while no instance runs. The first command creates the pool, with
+// these rules. Then it starts the instances with more flags.
+func (d *day) prepareBy(document string, commands [][]string, flags ...string) error {
+	for _, i := range d.Instances {
+		d.Must(i.Stop())
+	}
+	file := filepath.Join(d.Site.TempDir(), "rules.json")
+	d.Must(os.WriteFile(file, []byte(document), 0o600))
+	commands[0] = append(commands[0], "--rules", file)
+	for _, command := range commands {
 		d.Must(d.command(command...))
 	}
 	for _, i := range d.Instances {
-		i.Args = append(i.Args, "--ticket-keys", keys)
+		i.Args = append(i.Args, flags...)
 		d.Must(i.Again(d.Ctx))
 	}
 	return nil

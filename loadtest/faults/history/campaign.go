@@ -20,6 +20,7 @@ const (
 	ItemUndone   = "item-undone"       // an item that has been due for longer than itemUndoneMax
 	TimeFell     = "time-fell"         // an entry that is earlier than the previous entry
 	DrewClosed   = "drew-while-closed" // an award of a pool that is not open
+	MomentPassed = "moment-passed"     // an award that should have been a pending winning moment
 )
 
 // itemUndoneMax is the maximum time for which an item may be due.
@@ -54,12 +55,15 @@ type Item struct {
 	Delta  int64           `json:"delta"`
 	Reason string          `json:"reason"`
 	Rules  json.RawMessage `json:"rules"`
+	// Moment is the prize of a winning moment.
+	Moment string `json:"moment"`
 	// Done is the version of its entry, 0 while it is open.
 	Done int64 `json:"done"`
 }
 
 // campaign replays the log of a pool whose rules always name the same limits, so that
-// every award counts. No item may fail.
+// every award counts. No item may fail. A pool with winning moments has no limits of
+// prizes or wins.
 type campaign struct {
 	v     *Verdict
 	pool  string
@@ -77,6 +81,12 @@ type campaign struct {
 	next    int
 	entries map[int64]Entry
 	reasons map[string]int
+	// done has the items by the versions of their entries; pending are the prizes of
+	// winning moments that wait for a draw.
+	done    map[int64]Item
+	pending []string
+	// values are the values of prizes, in cents.
+	values map[string]int64
 }
 
 type spending struct {
@@ -86,19 +96,26 @@ type spending struct {
 
 // Campaign judges the log and the agenda of a pool at a time of its database.
 func Campaign(v *Verdict, pool string, log []Entry, agenda []Item, now time.Time) {
-	c := campaign{v: v, pool: pool, zone: time.UTC, turns: map[string][]time.Time{}, items: slices.Clone(agenda), entries: map[int64]Entry{}, reasons: map[string]int{}}
+	c := campaign{v: v, pool: pool, zone: time.UTC, turns: map[string][]time.Time{}, items: slices.Clone(agenda), entries: map[int64]Entry{}, reasons: map[string]int{}, done: map[int64]Item{}, values: map[string]int64{}}
 	slices.SortFunc(c.items, func(a, b Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Item, b.Item)) })
-	done := map[int64]bool{}
 	for _, i := range c.items {
-		done[i.Done] = i.Done > 0
+		if i.Done > 0 {
+			c.done[i.Done] = i
+		}
 	}
 	for _, e := range log {
-		c.take(e, done[e.Version])
+		if e.Kind == "award" {
+			c.values[e.Prize] = cents(e.Value)
+		}
+	}
+	for _, e := range log {
+		c.take(e)
 	}
 	c.end(now)
 }
 
-func (c *campaign) take(e Entry, planned bool) {
+func (c *campaign) take(e Entry) {
+	item, planned := c.done[e.Version]
 	if e.At.Before(c.last.At) {
 		c.v.Say(TimeFell, "pool %s: version %d is of %v, the one before it of %v", c.pool, e.Version, e.At, c.last.At)
 	}
@@ -114,6 +131,9 @@ func (c *campaign) take(e Entry, planned bool) {
 		c.award(e)
 	case e.Kind == "move":
 		c.reasons[e.Reason]++
+		if item.Moment != "" {
+			c.pending = append(c.pending, item.Moment)
+		}
 	case e.What == "rules":
 		c.ruled(e)
 	case e.What == "state" || e.What == "created":
@@ -152,7 +172,26 @@ func (c *campaign) award(e Entry) {
 			c.v.Say(LimitPassed, "pool %s: the award of version %d is number %d of user %s under %+v", c.pool, e.Version, n, e.User, l)
 		}
 	}
+	c.settleMoment(e)
 	c.spend(e)
+}
+
+// settleMoment demands that an award gives the first pending moment that the budget
+// allows.
+func (c *campaign) settleMoment(e Entry) {
+	for i, prize := range c.pending {
+		if c.rules.Budget != nil && c.spentAt(e.At)+c.values[prize] > cents(c.rules.Budget.Max) {
+			continue
+		}
+		if e.Prize != prize || e.Redirect == nil || e.Redirect.Why != "moment" {
+			c.v.Say(MomentPassed, "pool %s: the award of version %d is %s, and a moment of %s was pending", c.pool, e.Version, e.Prize, prize)
+		}
+		c.pending = slices.Delete(c.pending, i, i+1)
+		return
+	}
+	if e.Redirect != nil && e.Redirect.Why == "moment" {
+		c.v.Say(MomentPassed, "pool %s: the award of version %d took a moment, and none could be given", c.pool, e.Version)
+	}
 }
 
 func (c *campaign) spend(e Entry) {
@@ -163,16 +202,20 @@ func (c *campaign) spend(e Entry) {
 	if c.spent = append(c.spent, s); c.rules.Budget == nil {
 		return
 	}
-	var sum int64
+	if sum := c.spentAt(e.At); sum > cents(c.rules.Budget.Max) {
+		c.v.Say(BudgetPassed, "pool %s: with the award of version %d %d cents are spent of %s", c.pool, e.Version, sum, c.rules.Budget.Max)
+	}
+}
+
+// spentAt returns what was spent in the budget's window of a time, in cents.
+func (c *campaign) spentAt(at time.Time) (sum int64) {
 	for _, other := range slices.Backward(c.spent) {
-		if !isWithin(other.at, e.At, c.rules.Budget.Per, c.zone) {
+		if !isWithin(other.at, at, c.rules.Budget.Per, c.zone) {
 			break // the earlier ones are not in the window either
 		}
 		sum += other.cents
 	}
-	if sum > cents(c.rules.Budget.Max) {
-		c.v.Say(BudgetPassed, "pool %s: with the award of version %d %d cents are spent of %s", c.pool, e.Version, sum, c.rules.Budget.Max)
-	}
+	return sum
 }
 
 func (c *campaign) end(now time.Time) {
@@ -205,6 +248,8 @@ func (i *Item) is(e Entry) bool {
 	switch {
 	case i.State != "":
 		return e.What == "state" && strings.Contains(string(e.Body), `"`+i.State+`"`)
+	case i.Moment != "":
+		return e.Kind == "move" && e.Prize == i.Moment && e.Delta == 1 && e.Reason == "moment"
 	case i.Prize != "":
 		return e.Kind == "move" && e.Prize == i.Prize && e.Delta == i.Delta && e.Reason == i.Reason
 	}

@@ -21,6 +21,11 @@ func awarded(version int64, at int, user, prize, value string) Entry {
 	return Entry{Kind: "award", Version: version, At: second(at), User: user, Prize: prize, Value: value, Win: prize != "none"}
 }
 
+func momentTaken(e Entry) Entry {
+	e.Redirect = &struct{ Why string }{"moment"}
+	return e
+}
+
 // season returns a lawful log and its agenda: u1 has won all that the limits allow, and
 // the budget is spent.
 func season() ([]Entry, []Item) {
@@ -34,12 +39,19 @@ func season() ([]Entry, []Item) {
 			changed(6, 5, "state", `{"state":"paused"}`),
 			changed(7, 6, "state", `{"state":"open"}`),
 			awarded(8, 7, "u2", "gold", "2.00"),
-			awarded(9, 13*3600, "u1", "gold", "3.00"), // the next day in Berlin
+			awarded(9, 13*3600, "u1", "gold", "1.00"), // the next day in Berlin
+			{Kind: "move", Version: 10, At: second(13*3600 + 1), Prize: "car", Delta: 1, Reason: "moment"},
+			momentTaken(awarded(11, 13*3600+2, "u3", "car", "2.00")),
+			{Kind: "move", Version: 12, At: second(13*3600 + 3), Prize: "car", Delta: 1, Reason: "moment"},
+			awarded(13, 13*3600+4, "u4", "none", "0.00"), // the budget withholds the moment
+			momentTaken(awarded(14, 37*3600, "u4", "car", "2.00")),
 		}, []Item{
 			{Item: 1, At: second(3), Prize: "gold", Delta: 1, Reason: "r1", Done: 5},
 			{Item: 2, At: second(6), State: "open", Done: 7},
 			{Item: 3, At: second(5), State: "paused", Done: 6},
-			{Item: 4, At: second(80000), State: "closed"},
+			{Item: 4, At: second(200000), State: "closed"},
+			{Item: 5, At: second(13*3600 + 1), Moment: "car", Done: 10},
+			{Item: 6, At: second(13*3600 + 3), Moment: "car", Done: 12},
 		}
 }
 
@@ -54,11 +66,11 @@ func judgedCampaign(log []Entry, agenda []Item, now time.Time) (broken []string)
 
 func TestALawfulCampaignBreaksNothing(t *testing.T) {
 	log, agenda := season()
-	require.Empty(t, judgedCampaign(log, agenda, second(60000)))
+	require.Empty(t, judgedCampaign(log, agenda, second(160000)))
 }
 
 func TestEveryRuleOfACampaignCanBeBroken(t *testing.T) {
-	now := second(60000)
+	now := second(160000)
 	for name, c := range map[string]struct {
 		rule  string
 		sever func(log []Entry, agenda []Item)
@@ -72,8 +84,11 @@ func TestEveryRuleOfACampaignCanBeBroken(t *testing.T) {
 		"items out of order":       {ItemOnce, func(_ []Entry, agenda []Item) { agenda[1].Done, agenda[2].Done = 6, 7 }},
 		"an item that is another":  {ItemOnce, func(log []Entry, _ []Item) { log[4].Delta = 2 }},
 		"an item done twice":       {ItemOnce, func(log []Entry, _ []Item) { log[7].Kind, log[7].Reason = "move", "r1" }},
-		"an item left":             {ItemUndone, func(_ []Entry, agenda []Item) { agenda[3].At = second(59000) }},
+		"an item left":             {ItemUndone, func(_ []Entry, agenda []Item) { agenda[3].At = second(159000) }},
 		"a clock that is followed": {TimeFell, func(log []Entry, _ []Item) { log[3].At = second(0) }},
+		"a moment not given":       {MomentPassed, func(log []Entry, _ []Item) { log[10].Prize, log[10].Value, log[10].Redirect = "none", "0.00", nil }},
+		"a moment given twice":     {MomentPassed, func(log []Entry, _ []Item) { log[12].Redirect = momentTaken(Entry{}).Redirect }},
+		"a moment of another":      {ItemOnce, func(log []Entry, _ []Item) { log[9].Prize = "gold" }},
 		"a draw in the pause":      {DrewClosed, func(log []Entry, _ []Item) { log[6].Body = json.RawMessage(`{"state":"paused"}`) }},
 	} {
 		log, agenda := season()

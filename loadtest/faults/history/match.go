@@ -5,9 +5,12 @@ import (
 	"strings"
 )
 
-// itemKey begins the keys of moves that an agenda has planned; Campaign judges these
-// moves.
-const itemKey = "\x1fitem "
+// itemKey and momentKey begin the keys of moves that an agenda has planned; Campaign judges
+// these moves.
+const (
+	itemKey   = "\x1fitem "
+	momentKey = "\x1fmoment "
+)
 
 type asked struct {
 	first   Op
@@ -93,7 +96,7 @@ func matches(awards []Award, rows []AwardRow) bool {
 func matchMoves(v *Verdict, moves map[string]*asked, r Rows) {
 	rows := map[string][]MoveRow{}
 	for _, row := range r.Moves {
-		if row.Key != "" && !strings.HasPrefix(row.Key, itemKey) {
+		if row.Key != "" && !strings.HasPrefix(row.Key, itemKey) && !strings.HasPrefix(row.Key, momentKey) {
 			rows[row.Key] = append(rows[row.Key], row)
 		}
 	}
