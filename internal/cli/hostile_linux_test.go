@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,16 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostileMemoryMax returns the maximum memory of a command while a hostile server answers,
-// in bytes. An answer of 64 MiB is in memory twice while its buffer grows, and then as the
-// result of parsing. The race detector takes several times as much.
-func hostileMemoryMax() uint64 {
-	const most = 400 << 20
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		return 6 * most
-	}
-	return most
-}
+// hostileMemoryMax is the maximum memory of a command while a hostile server answers, in
+// bytes. An answer of 64 MiB is in memory twice while its buffer grows, and then as the
+// result of parsing.
+const hostileMemoryMax = 400 << 20
 
 // hostileLateMax is how often a command is run at most, if it does not end before its
 // deadline. The deadline is ten times as long as the command needs.
@@ -136,7 +128,7 @@ func TestHostileServerIsBounded(t *testing.T) {
 			for n := 1; n < hostileLateMax && strings.Contains(o.stderr, context.DeadlineExceeded.Error()); n++ { // no processor was free for it
 				o = runWatched(t, p, c.command)
 			}
-			require.False(t, o.isBeyond, "more than %d bytes of memory", hostileMemoryMax())
+			require.False(t, o.isBeyond, "more than %d bytes of memory", hostileMemoryMax)
 			require.Equal(t, exitFailure, o.code, o.stderr)
 			require.Contains(t, o.stderr, c.part)
 		})
@@ -174,7 +166,7 @@ func runWatched(t *testing.T, p program, command string) (o memoryOutcome) {
 			require.Fail(t, "the command does not end")
 		case <-time.After(20 * time.Millisecond):
 			if proc, err := procfs.NewProc(cmd.Process.Pid); err == nil {
-				if status, err := proc.NewStatus(); err == nil && status.VmHWM > hostileMemoryMax() {
+				if status, err := proc.NewStatus(); err == nil && status.VmHWM > hostileMemoryMax {
 					o.isBeyond = true
 					_ = cmd.Process.Kill()
 				}

@@ -356,7 +356,7 @@ func Unreadable(what string, why error, args ...any) *Error {
 	return e
 }
 
-// AnyRules, used in place of a version, matches all rules, but not a pool without rules.
+// AnyRules stands for a version that matches all rules, but not a pool without rules.
 const AnyRules int64 = -1
 
 // Ruling is the record that rules came into force in a pool.

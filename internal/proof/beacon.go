@@ -30,7 +30,7 @@ type Beacon struct {
 const (
 	// PeriodMax is one day.
 	PeriodMax = 86_400
-	// With RoundMax and genesisMax the time of a round stays far below the maximum time.
+	// RoundMax and genesisMax keep the time of a round far below the maximum time.
 	RoundMax   = 1 << 36
 	genesisMax = 1 << 36
 	// announcedPeriods is the minimum time from the announcement of a round to the round, in
