@@ -335,7 +335,9 @@ func (p *Planner) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedP
 const itemRowsMax = 1000
 
 // itemColumns returns the columns for scanItem.
-func itemColumns() []string { return []string{"item", "at", "what", "body", "actor", "done"} }
+func itemColumns() []string {
+	return []string{"agenda.item", "agenda.at", "agenda.what", "agenda.body", "agenda.actor", "agenda.done"} // other tables have columns with these names
+}
 
 func scanItem(row engine.Scanner) (draw.Item, error) { return scanItemWith(row) }
 

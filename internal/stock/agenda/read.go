@@ -199,12 +199,11 @@ func (p *Planner) openByTime(ctx context.Context, tx *sql.Tx, poolID string, pag
 func (p *Planner) visibleOf(ctx context.Context, tx *sql.Tx, poolID string, kind draw.ItemKind) ([]squirrel.SelectBuilder, error) {
 	if kind == draw.ItemStock {
 		hidden, err := p.hiddenRanges(ctx, tx, poolID)
-		if err != nil || len(hidden) > 0 {
-			columns := p.ledger.Builder().Select().Where(squirrel.Eq{"agenda.what": string(kind)})
-			for _, column := range itemColumns() {
-				columns = columns.Column("agenda." + column) // pools have a column at, too
-			}
-			return openIn(columns, poolID, between(hidden)), err
+		if err != nil {
+			return nil, err
+		}
+		if len(hidden) > 0 {
+			return openIn(p.ledger.Builder().Select(itemColumns()...).Where(squirrel.Eq{"agenda.what": string(kind)}), poolID, between(hidden)), nil
 		}
 	}
 	return []squirrel.SelectBuilder{p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})}, nil
