@@ -116,18 +116,14 @@ func modes(o Options) map[string]mode {
 }
 
 // rowMode is a mode without a lock outside the database.
-type rowMode struct {
-	decider   *decider
-	coalescer *coalescer
-	options   stock.TxOptions
-}
+type rowMode struct{ coalescer *coalescer }
 
 // newForUpdate returns the mode that holds the pool's row from the read to the commit, so
 // that a second session waits. It uses SELECT … FOR UPDATE on PostgreSQL (where FOR NO KEY
 // UPDATE is enough) and MySQL. On SQLite it uses BEGIN IMMEDIATE, which locks the whole
 // file. A plan from the cached copy of the pool locks the row at the write.
 func newForUpdate(o Options) mode {
-	return newRowMode(newDecider(o, ForUpdate), o.Sharer, stock.TxOptions{Lock: true})
+	return rowMode{newCoalescer(newDecider(o, ForUpdate), o.Sharer, stock.TxOptions{Lock: true})}
 }
 
 // newOptimistic returns the mode that reads without a lock and writes only if the pool's
@@ -139,22 +135,19 @@ func newOptimistic(o Options) mode {
 	d := newDecider(o, Optimistic)
 	//double:no-turns lockLast: true => lockLast: false
 	d.policy = policy{attempts: o.OptimisticAttempts, budget: o.OptimisticBudget, lockLast: true}
-	return newRowMode(d, o.Sharer, stock.TxOptions{})
-}
-
-func newRowMode(d *decider, s Sharer, o stock.TxOptions) *rowMode {
-	return &rowMode{decider: d, coalescer: newCoalescer(d, s, o), options: o}
+	return rowMode{newCoalescer(d, o.Sharer, stock.TxOptions{})}
 }
 
 // issue decides b. If other small batches are waiting, it first attempts b together with
 // them.
-func (m *rowMode) issue(ctx context.Context, b *group.Batch) error {
-	leave, wasShared := m.coalescer.join(b)
+func (m rowMode) issue(ctx context.Context, b *group.Batch) error {
+	c := m.coalescer
+	leave, wasShared := c.join(b)
 	defer leave()
 	if b.IsSettled() {
 		return nil
 	}
-	return m.decider.decide(ctx, b, m.options, !wasShared)
+	return c.decider.decide(ctx, b, c.options, !wasShared)
 }
 
 // The names of the modes.
