@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
@@ -34,29 +33,14 @@ func advent() Experiment {
 	return Experiment{
 		Name: "campaign of 24 days, with winning moments", clock: stage.ClockOfDatabase, points: true, own: true, flags: followsLeaps(),
 		places: []place{{"sqlite", lockmode.Optimistic, "", 1}, {"postgres", lockmode.Optimistic, "", 3}, {"mysql", lockmode.ForUpdate, "", 3}},
-		run: func(t *trial) error {
-			d := &day{campaign: campaign{trial: t, pool: t.Pool("advent"), begun: time.Now(), shows: []string{"budget", "moment"}}}
-			t.Made[d.pool] = []history.Prize{{ID: "mug"}, {ID: "sled"}, {ID: "none"}}
-			if err := d.planAdvent(); err != nil {
-				return err
-			}
-			if err := d.passAdvent(); err != nil {
-				return err
-			}
-			t.Judges = append(t.Judges, d.judge)
-			return nil
-		},
+		run:    duringDays("advent", []string{"budget", "moment"}, []history.Prize{{ID: "mug"}, {ID: "sled"}, {ID: "none"}}, (*day).planAdvent, (*day).passAdvent),
 	}
 }
 
-// planAdvent creates the campaign and plans its days by commands. The first day is the day
-// after tomorrow.
+// planAdvent creates the campaign and plans its days by commands.
 func (d *day) planAdvent() error {
-	berlin, err := rules.ParseZone("Europe/Berlin")
-	d.Must(err)
-	year, month, today := time.Now().In(berlin).Date()
-	midnight := func(n int) string { return time.Date(year, month, today+2+n, 0, 0, 0, 0, berlin).Format(time.RFC3339) }
-	d.opens = time.Date(year, month, today+2, 0, 0, 0, 0, berlin)
+	d.Must(d.opensAt(0))
+	midnight := func(n int) string { return d.opens.AddDate(0, 0, n).Format(time.RFC3339) }
 	commands := [][]string{
 		{"pool", "create", d.pool, "--state", "paused", "--prize", "id=mug,value=5.00,stock=0", "--prize", "id=sled,value=100.00,stock=0", "--prize", "id=none,kind=blank"},
 		{"agenda", "add", "--pool", d.pool, "--at", midnight(0), "--state", "open"},
@@ -90,10 +74,5 @@ func (d *day) passAdvent() error {
 
 // visitors returns draws of the calendar's users.
 func (d *day) visitors(n int) []history.Op {
-	ops := make([]history.Op, n)
-	for k := range ops {
-		user := fmt.Sprint("visitor-", d.Rand.IntN(adventUsers))
-		ops[k] = history.Op{Kind: history.Draw, Pool: d.pool, Key: d.Key(), User: user, Count: 1, Client: k, Instance: d.Rand.IntN(len(d.Instances))}
-	}
-	return ops
+	return d.drawsOf(n, func() string { return fmt.Sprint("visitor-", d.Rand.IntN(adventUsers)) })
 }

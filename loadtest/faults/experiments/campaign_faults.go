@@ -159,18 +159,23 @@ const dayRules = `{"fallback":"none","win":"1/50","zone":"Europe/Berlin","ticket
 func campaignDay() Experiment {
 	return Experiment{
 		Name: "campaign of one day, with tickets", places: everywhere(3), clock: stage.ClockOfDatabase, points: true, own: true, flags: followsLeaps(),
-		run: func(t *trial) error {
-			d := &day{campaign: campaign{trial: t, pool: t.Pool("spring"), begun: time.Now(), shows: []string{"budget"}}}
-			t.Made[d.pool] = []history.Prize{{ID: "gold"}, {ID: "none"}}
-			t.Ticket = d.ticket
-			for _, step := range []func() error{d.prepare, d.open, d.pass} {
-				if err := step(); err != nil {
-					return err
-				}
+		run: duringDays("spring", []string{"budget"}, []history.Prize{{ID: "gold"}, {ID: "none"}}, (*day).prepare, (*day).open, (*day).pass),
+	}
+}
+
+// duringDays returns a run of the steps of a campaign, which is then judged. shows are the
+// redirects that must occur.
+func duringDays(pool string, shows []string, prizes []history.Prize, steps ...func(*day) error) func(*trial) error {
+	return func(t *trial) error {
+		d := &day{campaign: campaign{trial: t, pool: t.Pool(pool), begun: time.Now(), shows: shows}}
+		t.Made[d.pool] = prizes
+		for _, step := range steps {
+			if err := step(d); err != nil {
+				return err
 			}
-			t.Judges = append(t.Judges, d.judge)
-			return nil
-		},
+		}
+		t.Judges = append(t.Judges, d.judge)
+		return nil
 	}
 }
 
@@ -183,10 +188,8 @@ type day struct {
 // prepare makes the preparations of an operator for the campaign: it creates, simulates
 // and plans the campaign by commands, and starts the instances with the tickets' keys.
 func (d *day) prepare() error {
-	berlin, err := rules.ParseZone("Europe/Berlin")
-	d.Must(err)
-	year, month, today := time.Now().In(berlin).Date()
-	d.opens = time.Date(year, month, today+2, 10, 0, 0, 0, berlin)
+	d.Must(d.opensAt(10))
+	d.Ticket = d.ticket
 	keys := filepath.Join(d.Site.TempDir(), "keys.json")
 	jwks := fmt.Sprintf(`{"keys":[{"kty":"oct","kid":"k","k":%q}]}`, base64.RawURLEncoding.EncodeToString([]byte(ticketKey)))
 	d.Must(os.WriteFile(keys, []byte(jwks), 0o600))
@@ -197,6 +200,15 @@ func (d *day) prepare() error {
 		{"agenda", "add", "--pool", d.pool, "--at", from, "--state", "open"},
 		{"simulate", "--pool", d.pool, "--draws", "6000", "--users", "2000", "--rate", "4/m", "--from", from},
 	}, "--ticket-keys", keys)
+}
+
+// opensAt makes the campaign open at an hour of the day after tomorrow.
+func (d *day) opensAt(hour int) error {
+	berlin, err := rules.ParseZone("Europe/Berlin")
+	d.Must(err)
+	year, month, today := time.Now().In(berlin).Date()
+	d.opens = time.Date(year, month, today+2, hour, 0, 0, 0, berlin)
+	return nil
 }
 
 // prepareBy runs commands while no instance runs. The first command creates the pool, with
@@ -273,13 +285,19 @@ func (d *day) pass() error {
 
 // orders returns draws of new users and of regulars.
 func (d *day) orders(n int) []history.Op {
+	return d.drawsOf(n, func() string {
+		if guest := fmt.Sprint("guest-", d.users.Add(1)/3); d.Rand.IntN(5) != 0 {
+			return guest
+		}
+		return fmt.Sprint("regular-", d.Rand.IntN(dayRegulars))
+	})
+}
+
+// drawsOf returns n draws, each of the user that user returns.
+func (d *day) drawsOf(n int, user func() string) []history.Op {
 	ops := make([]history.Op, n)
 	for k := range ops {
-		user := fmt.Sprint("guest-", d.users.Add(1)/3)
-		if d.Rand.IntN(5) == 0 {
-			user = fmt.Sprint("regular-", d.Rand.IntN(dayRegulars))
-		}
-		ops[k] = history.Op{Kind: history.Draw, Pool: d.pool, Key: d.Key(), User: user, Count: 1, Client: k, Instance: rand.IntN(len(d.Instances))} //nolint:gosec // any
+		ops[k] = history.Op{Kind: history.Draw, Pool: d.pool, Key: d.Key(), User: user(), Count: 1, Client: k, Instance: rand.IntN(len(d.Instances))} //nolint:gosec // any
 	}
 	return ops
 }
