@@ -188,7 +188,7 @@ type day struct {
 // prepare makes the preparations of an operator for the campaign: it creates, simulates
 // and plans the campaign by commands, and starts the instances with the tickets' keys.
 func (d *day) prepare() error {
-	d.Must(d.opensAt(10))
+	d.opensAt(10)
 	d.Ticket = d.ticket
 	keys := filepath.Join(d.Site.TempDir(), "keys.json")
 	jwks := fmt.Sprintf(`{"keys":[{"kty":"oct","kid":"k","k":%q}]}`, base64.RawURLEncoding.EncodeToString([]byte(ticketKey)))
@@ -203,12 +203,11 @@ func (d *day) prepare() error {
 }
 
 // opensAt makes the campaign open at an hour of the day after tomorrow.
-func (d *day) opensAt(hour int) error {
+func (d *day) opensAt(hour int) {
 	berlin, err := rules.ParseZone("Europe/Berlin")
 	d.Must(err)
 	year, month, today := time.Now().In(berlin).Date()
 	d.opens = time.Date(year, month, today+2, hour, 0, 0, 0, berlin)
-	return nil
 }
 
 // prepareBy runs commands while no instance runs. The first command creates the pool, with
