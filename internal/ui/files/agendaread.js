@@ -1,6 +1,6 @@
 // The agenda of a pool, as far as a view needs it. An agenda may have a million items.
 
-import { get, pages, part } from "./api.js";
+import { get, pages, part, pause } from "./api.js";
 
 export const agendaPath = (at) => `admin/pools/${part(at.id)}/agenda`;
 
@@ -42,8 +42,7 @@ export function follow(at, read) {
       const now = agendaKey(at.pool), began = Date.now();
       const isRead = await read().then(() => true, () => false);
       if (isRead) seen = now;
-      const rest = Math.max(4 * (Date.now() - began), isRead ? 0 : failedRest);
-      await new Promise((resolve) => { setTimeout(resolve, rest); });
+      await pause(Math.max(4 * (Date.now() - began), isRead ? 0 : failedRest));
     }
     isFollowing = false;
   };

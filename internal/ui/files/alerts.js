@@ -1,7 +1,7 @@
 // The banner above every view with what needs attention: spent budgets, low stock,
 // planned items that failed, audits that found something, late jobs.
 
-import { get, part } from "./api.js";
+import { get, part, pause } from "./api.js";
 import { button, duration, folded, h, moment } from "./dom.js";
 import { called } from "./jobs.js";
 import { last } from "./log.js";
@@ -122,6 +122,6 @@ async function poll(signal, update) {
         // tries again.
       }
     }
-    await new Promise((resolve) => setTimeout(resolve, jobsEvery * (0.8 + 0.4 * Math.random())));
+    await pause(jobsEvery * (0.8 + 0.4 * Math.random()));
   }
 }

@@ -89,6 +89,9 @@ export const bytes = async (method, path) => (await answered(method, path, { acc
 /** Returns a key for something that must happen only once. Keys increase with time, and nobody can guess them. */
 export const newKey = () => `${Date.now()}-${Array.from(crypto.getRandomValues(new Uint8Array(10)), (b) => b.toString(16).padStart(2, "0")).join("")}`;
 
+/** Waits some milliseconds. */
+export const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
+
 /** Makes a call whose key makes it happen only once. It is repeated up to three times after 503, 504 or no answer. */
 export async function once(key, method, path, options) {
   for (let attempt = 1; ; attempt++) {
@@ -97,7 +100,7 @@ export async function once(key, method, path, options) {
     } catch (problem) {
       const passes = problem.status === 0 || problem.status === 503 || problem.status === 504;
       if (!passes || attempt === 4) throw problem;
-      await new Promise((resolve) => setTimeout(resolve, (300 + Math.random() * 300) * attempt));
+      await pause((300 + Math.random() * 300) * attempt);
     }
   }
 }
@@ -124,8 +127,7 @@ export async function listen(path, { onFrame, onState, signal }) {
       if (signal.aborted || problem.status === 401) return;
       onState(false, problem instanceof Problem ? sentenceOf(problem) : t("errors.no-answer"));
     }
-    const wait = Math.min(15000, 500 * 2 ** failures) * (0.5 + Math.random());
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    await pause(Math.min(15000, 500 * 2 ** failures) * (0.5 + Math.random()));
   }
 }
 

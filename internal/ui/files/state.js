@@ -1,6 +1,6 @@
 // The state of the page: its user, and the pools as the stream shows them.
 
-import { get, listen, pages, part } from "./api.js";
+import { get, listen, pages, part, pause } from "./api.js";
 import { sentenceOf, t } from "./text.js";
 
 const pointsMax = 1800; // half an hour of a chart
@@ -76,7 +76,7 @@ async function poll(signal, onState) {
       if (signal.aborted || problem.status === 401) return;
       onState(false, sentenceOf(problem));
     }
-    await new Promise((resolve) => setTimeout(resolve, pollEvery * (0.8 + 0.4 * Math.random())));
+    await pause(pollEvery * (0.8 + 0.4 * Math.random()));
   }
 }
 
