@@ -21,7 +21,7 @@ SLOW = ^($(shell sed -n 's/^[^ \#]* \([^ ]*\).*/\1/p' .ci/slow | paste -sd '|' -
 REST = ^($(shell sed -n 's/^[^ \#]* \([^ ]*\)$$/\1/p' .ci/slow | paste -sd '|' -))$$
 RESTIN = $(shell sed -n 's/^\([^ \#]*\) [^ ]*$$/\1/p' .ci/slow | uniq)
 # The tests that bound memory or time so closely that the race detector breaks the bound.
-BOUNDS = ^(TestHostileServerIsBounded|TestUILargeAgenda|TestCodesTakeLittleMemory)$$
+BOUNDS = ^(TestHostileServerIsBounded|TestStepFilesKilled|TestUILargeAgenda|TestCodesTakeLittleMemory)$$
 # gin without MessagePack, which nobody speaks here: a tenth of a build from nothing. A compiler ends soon: it collects
 # garbage only where memory is short, which saves a tenth to a third of its work, the linter's and k6's builds included.
 # What it makes is the same, and found in the same cache.
@@ -58,7 +58,7 @@ test-all: ## Before a release: every test with the race detector, and every comb
 	@echo "one package at a time: each fills the machine"
 	export DRAWSVC_TEST_EVERY=true; $(call TEST,$(PACKAGES) ./...,$(RACE) -timeout 60m -p 1 -skip '$(BOUNDS)')
 	@echo "without the race detector, which takes several times as much memory and time: tests of bounds on both"
-	$(call TEST,./internal/cli ./internal/stock/codes,-timeout 25m -run '$(BOUNDS)')
+	export DRAWSVC_TEST_EVERY=true; $(call TEST,./internal/cli ./internal/stock/codes,-timeout 25m -run '$(BOUNDS)')
 
 .PHONY: tidb
 tidb: bin/tidb-server ## The tests of MySQL on TiDB, and TiDB's own: contract, modes and locks, kills, upgrade; its server takes a quarter of an hour to build

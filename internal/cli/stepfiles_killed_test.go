@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// stepFileMax is the maximum time that the file should take.
+// stepFileMax is the maximum time that a file of 100,000 steps should take.
 const stepFileMax = time.Minute
 
 // winMany draws n units of the pool spring for one user. n must be a multiple of
@@ -54,7 +54,7 @@ func TestStepFilesKilled(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		awards := 3000
 		if servertest.Every() {
-			awards = 20_000 // with the race detector, a hundred thousand take a quarter of an hour
+			awards = 100_000
 		}
 		p, db := on(t, url), rows(t, url)
 		p.ok("migrate", "up")
